@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <halocline/error.hpp>
-
+#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "files/plot.hpp"
 #include "files/png.hpp"
@@ -149,7 +148,7 @@ class CurveDrawing {
 }  // namespace
 
 std::vector<std::byte> encode_png(const Curve& curve) {
-  if (curve.values.empty()) throw Error(ErrorKind::usage, "a curve of no values cannot be drawn");
+  if (curve.values.empty()) refuse("a curve of no values cannot be drawn");
   return plot::encode(CurveDrawing(curve).paint());
 }
 

@@ -14,9 +14,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <halocline/error.hpp>
-
 #include "base/files/descriptor.hpp"
+#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
@@ -42,7 +41,7 @@ NpyNeeds needs_of(const Extents& cells, std::int64_t element_bytes) {
 }
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {
-  throw Error(ErrorKind::usage, fmt::format("cannot read '{}': {}", path, reason));
+  refuse("cannot read '{}': {}", path, reason);
 }
 
 struct HeaderInFile {
@@ -113,8 +112,7 @@ Extents cells_in_npy(const std::string& path) {
   require_complete(header, file_bytes, path);
   const std::size_t axes = header.shape.size();
   if (axes < 1 || axes > 3)
-    throw Error(ErrorKind::usage,
-                fmt::format("'{}' has {}; a grid has 1, 2 or 3", path, counted(axes, "axis")));
+    refuse("'{}' has {}; a grid has 1, 2 or 3", path, counted(axes, "axis"));
   Int3 cells{1, 1, 1};
   for (std::size_t axis = 0; axis < axes; ++axis)
     cells[static_cast<int>(axis)] = header.shape[axes - 1 - axis];
@@ -129,10 +127,10 @@ void check_npy(const std::string& path, const Extents& cells, std::int64_t eleme
 void require_seekable(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
-    throw Error(ErrorKind::usage,
-                fmt::format("cannot write '{}': it is a pipe, and an array is not written from its "
-                            "start to its end; give the name of a file",
-                            path));
+    refuse(
+        "cannot write '{}': it is a pipe, and an array is not written from its "
+        "start to its end; give the name of a file",
+        path);
 }
 
 }  // namespace halocline::files

@@ -7,9 +7,8 @@
 
 #include <fmt/core.h>
 
-#include <halocline/error.hpp>
-
 #include "base/files/temporary_file.hpp"
+#include "base/text/refuse.hpp"
 #include "files/canvas.hpp"
 #include "files/plot.hpp"
 
@@ -193,9 +192,8 @@ void check(const Picture& picture) {
       picture.values.size() / static_cast<std::size_t>(picture.width) !=
           static_cast<std::size_t>(picture.height) ||
       picture.values.size() % static_cast<std::size_t>(picture.width) != 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("a picture of {} x {} cells cannot show {} values", picture.width,
-                            picture.height, picture.values.size()));
+    refuse("a picture of {} x {} cells cannot show {} values", picture.width, picture.height,
+           picture.values.size());
 }
 
 void write(const std::string& path, const std::vector<std::byte>& bytes, Otherwise otherwise) {

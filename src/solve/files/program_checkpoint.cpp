@@ -31,9 +31,9 @@ constexpr std::size_t longest_text = std::size_t{16} << 20;
 void require_real(const FieldStorage& field) {
   if (!field.shape().may_be_real)
     refuse(
-        fmt::format("the elements of field '{}' are of another type than float and double; files "
-                    "need one float or double per cell",
-                    field.name()));
+        "the elements of field '{}' are of another type than float and double; files "
+        "need one float or double per cell",
+        field.name());
 }
 
 void require_name(const std::string& name) {
@@ -45,9 +45,9 @@ void require_name(const std::string& name) {
   if (name.empty() || name.size() > longest || name.front() == '.' ||
       !std::all_of(name.begin(), name.end(), is_allowed))
     refuse(
-        fmt::format("'{}' cannot name a field in a checkpoint; use 1 to {} letters, digits, '_', "
-                    "'-' and '.', not '.' first",
-                    name, longest));
+        "'{}' cannot name a field in a checkpoint; use 1 to {} letters, digits, '_', "
+        "'-' and '.', not '.' first",
+        name, longest);
 }
 
 const char* precision_of(std::int64_t element_bytes) {
@@ -65,11 +65,11 @@ void require_fields(const Communicator& communicator, const Grid& grid,
       require_name(name);
       require_real(field);
       files::require_scalar(grid, field);
-      if (!names.insert(name).second) refuse(fmt::format("two fields have the name '{}'", name));
+      if (!names.insert(name).second) refuse("two fields have the name '{}'", name);
       if (field.shape().element_bytes != element_bytes)
-        refuse(fmt::format("field '{}' is {} and field '{}' is {}; write them to two files",
-                           fields.front().name, precision_of(element_bytes), name,
-                           precision_of(field.shape().element_bytes)));
+        refuse("field '{}' is {} and field '{}' is {}; write them to two files",
+               fields.front().name, precision_of(element_bytes), name,
+               precision_of(field.shape().element_bytes));
       lines.push_back(fmt::format("field '{}', {}", name, precision_of(element_bytes)));
     }
   });
@@ -78,30 +78,29 @@ void require_fields(const Communicator& communicator, const Grid& grid,
 
 void check(const CheckpointOptions& options) {
   if (options.text.size() > longest_text)
-    refuse(fmt::format("the text of a checkpoint has {} bytes; it may have {}", options.text.size(),
-                       longest_text));
+    refuse("the text of a checkpoint has {} bytes; it may have {}", options.text.size(),
+           longest_text);
   for (const double size : options.spacing)
     if (!(size > 0 && std::isfinite(size)))
-      refuse(fmt::format("the spacing of a checkpoint is {}; use more than 0", size));
+      refuse("the spacing of a checkpoint is {}; use more than 0", size);
   for (const double place : options.origin)
-    if (!std::isfinite(place)) refuse(fmt::format("the origin of a checkpoint is {}", place));
+    if (!std::isfinite(place)) refuse("the origin of a checkpoint is {}", place);
 }
 
 /// Throws usage unless the file has the fields of the program.
 void require_match(const files::CheckpointHead& head, const Grid& grid,
                    const std::vector<NamedField>& fields, const std::string& path) {
   if (!(head.cells == grid.cells()))
-    refuse(fmt::format("'{}' has {}, the grid has {}", path, grid::cells_text(head.cells),
-                       grid::text_of(grid.cells())));
+    refuse("'{}' has {}, the grid has {}", path, grid::cells_text(head.cells),
+           grid::text_of(grid.cells()));
   std::vector<std::string> names;
   for (const files::CheckpointPart& part : head.fields) names.push_back(part.name);
   for (const auto& [name, field] : fields) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      refuse(fmt::format("'{}' has no field '{}'; it has: {}", path, name, fmt::join(names, ", ")));
+      refuse("'{}' has no field '{}'; it has: {}", path, name, fmt::join(names, ", "));
     if (head.element_bytes != field.shape().element_bytes)
-      refuse(fmt::format("the fields of '{}' are {}, field '{}' is {}", path,
-                         precision_of(head.element_bytes), name,
-                         precision_of(field.shape().element_bytes)));
+      refuse("the fields of '{}' are {}, field '{}' is {}", path, precision_of(head.element_bytes),
+             name, precision_of(field.shape().element_bytes));
   }
 }
 

@@ -47,7 +47,7 @@ std::string text_at(const std::string& path) {
     const std::string near = near_file(path);
     std::error_code ignored;
     if (near.empty() || std::filesystem::exists(path, ignored)) throw;
-    throw Error(ErrorKind::usage, fmt::format("{}; do you mean '{}'?", error.what(), near));
+    refuse("{}; do you mean '{}'?", error.what(), near);
   }
 }
 

@@ -9,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <halocline/error.hpp>
-
+#include "base/text/refuse.hpp"
 #include "problem/file.hpp"
 #include "problem/syntax.hpp"
 
@@ -31,9 +30,7 @@ Formula made(std::vector<std::string> words, std::vector<Formula> parts) {
   Node node{.words = std::move(words), .parts = std::move(parts)};
   for (const Formula& part : node.parts) node.depth = std::max(node.depth, part.node().depth + 1);
   if (node.depth > problem::deepest)
-    throw Error(ErrorKind::usage,
-                fmt::format("a formula is at most {} operations deep; add long sums in parts",
-                            problem::deepest));
+    refuse("a formula is at most {} operations deep; add long sums in parts", problem::deepest);
   return Formula(std::make_shared<const Node>(std::move(node)));
 }
 
@@ -84,8 +81,7 @@ class Printer {
 
 const char* axis_name(int axis) {
   constexpr std::array<const char*, 3> names{"x", "y", "z"};
-  if (axis < 0 || axis > 2)
-    throw Error(ErrorKind::usage, fmt::format("there is no axis {}; use 0, 1 or 2", axis));
+  if (axis < 0 || axis > 2) refuse("there is no axis {}; use 0, 1 or 2", axis);
   return names[static_cast<std::size_t>(axis)];
 }
 
@@ -96,8 +92,7 @@ Formula difference(const std::string& function, const Formula& a, int order) {
 }  // namespace
 
 Formula::Formula(double number) {
-  if (!std::isfinite(number))
-    throw Error(ErrorKind::usage, fmt::format("{} cannot be a number of a formula", number));
+  if (!std::isfinite(number)) refuse("{} cannot be a number of a formula", number);
   // The shortest text that reads as the same number; one below zero is an operation of the
   // language.
   *this =
@@ -165,9 +160,7 @@ std::string text_of(const std::vector<std::pair<std::string, Formula>>& updates)
   for (const auto& [field, formula] : updates) {
     lines += fmt::format("{} = \"{}\"\n", field, printer.text(formula));
     if (lines.size() + printer.lines().size() > most_text)
-      throw Error(ErrorKind::usage,
-                  fmt::format("the formulas make more than {} bytes of text; use fewer operations",
-                              most_text));
+      refuse("the formulas make more than {} bytes of text; use fewer operations", most_text);
   }
   return (printer.lines().empty() ? "" : "\n[locals]\n" + printer.lines()) + "\n[update]\n" + lines;
 }

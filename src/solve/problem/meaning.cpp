@@ -50,6 +50,15 @@ std::vector<std::string> function_names() {
   return names;
 }
 
+[[noreturn]] void refuse_at(const Syntax& syntax, const std::string& what) {
+  throw Mistake(syntax.at, syntax.length, what);
+}
+template <class First, class... Rest>
+[[noreturn]] void refuse_at(const Syntax& syntax, fmt::format_string<First, Rest...> what,
+                            First&& first, Rest&&... rest) {
+  refuse_at(syntax, fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
 /// The number that a literal, or a literal with a sign, has; nothing for other expressions.
 std::optional<double> literal(const Syntax& syntax) {
   if (syntax.kind == Kind::number) return syntax.number;
@@ -87,15 +96,13 @@ class Meaning {
   Ref number(const Syntax& syntax) {
     const Ref node = of(syntax);
     if (is_truth(node))
-      throw Mistake(syntax.at, syntax.length,
-                    "a number is expected, not a truth value; use select(condition, 1, 0)");
+      refuse_at(syntax, "a number is expected, not a truth value; use select(condition, 1, 0)");
     return node;
   }
   Ref truth(const Syntax& syntax) {
     const Ref node = of(syntax);
     if (!is_truth(node))
-      throw Mistake(syntax.at, syntax.length,
-                    "a truth value is expected, not a number; compare it, as in u > 0");
+      refuse_at(syntax, "a truth value is expected, not a number; compare it, as in u > 0");
     return node;
   }
 
@@ -113,15 +120,14 @@ class Meaning {
  private:
   Ref of(const Syntax& syntax) {
     if (++level_ > most_levels)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("an expression and the [locals] in it are more than {} levels deep",
-                                most_levels));
+      refuse_at(syntax, "an expression and the [locals] in it are more than {} levels deep",
+                most_levels);
     try {
       const Ref node = translated(syntax);
       --level_;
       return node;
     } catch (const std::length_error& error) {
-      throw Mistake(syntax.at, syntax.length, error.what());
+      refuse_at(syntax, error.what());
     }
   }
 
@@ -141,7 +147,7 @@ class Meaning {
       case Kind::operation:
         return operation(syntax);
     }
-    throw Mistake(syntax.at, syntax.length, "not an expression");
+    refuse_at(syntax, "not an expression");
   }
 
   bool is_truth(Ref node) const { return tree_[node].is_truth; }
@@ -196,8 +202,7 @@ class Meaning {
 
   Ref place(const Syntax& syntax, Op op, int axis) {
     if (axis >= names_.axes)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("there is no '{}': the problem has {}", syntax.name, axes_text()));
+      refuse_at(syntax, "there is no '{}': the problem has {}", syntax.name, axes_text());
     if (use_ == Use::number)
       throw Mistake(
           syntax.at, syntax.length,
@@ -207,18 +212,14 @@ class Meaning {
 
   Ref time(const Syntax& syntax) {
     if (use_ != Use::boundary && use_ != Use::update)
-      throw Mistake(syntax.at, syntax.length,
-                    "'t' is for updates and boundaries; this is evaluated once, at the start");
+      refuse_at(syntax, "'t' is for updates and boundaries; this is evaluated once, at the start");
     if (!names_.numbers.contains("dt"))
-      throw Mistake(syntax.at, syntax.length,
-                    "'t' is the number of sweeps times dt; add a parameter named dt");
+      refuse_at(syntax, "'t' is the number of sweeps times dt; add a parameter named dt");
     return tree_.time();
   }
 
   Ref read(const Syntax& syntax, int symbol, std::array<int, 3> offset) {
-    if (use_ != Use::update)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("'{}' may be used in updates only", syntax.name));
+    if (use_ != Use::update) refuse_at(syntax, "'{}' may be used in updates only", syntax.name);
     return tree_.access(symbol, offset);
   }
 
@@ -228,10 +229,10 @@ class Meaning {
     const auto local = names_.locals.find(syntax.name);
     if (!symbol && local == names_.locals.end()) {
       if (is_known(syntax.name))
-        throw Mistake(syntax.at, syntax.length,
-                      fmt::format("'{}' is no field, no coefficient and none of [locals], so it "
-                                  "has no neighbours",
-                                  syntax.name));
+        refuse_at(syntax,
+                  "'{}' is no field, no coefficient and none of [locals], so it "
+                  "has no neighbours",
+                  syntax.name);
       refuse_name(syntax);
     }
     const std::array<int, 3> offset = offset_of(syntax);
@@ -241,16 +242,14 @@ class Meaning {
 
   std::array<int, 3> offset_of(const Syntax& syntax) const {
     if (syntax.offsets.size() != static_cast<std::size_t>(names_.axes))
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("'{}' has {} here; the problem has {}", syntax.name,
-                                counted(syntax.offsets.size(), "offset"), axes_text()));
+      refuse_at(syntax, "'{}' has {} here; the problem has {}", syntax.name,
+                counted(syntax.offsets.size(), "offset"), axes_text());
     std::array<int, 3> offset{};
     for (std::size_t axis = 0; axis < syntax.offsets.size(); ++axis) {
       const std::int64_t cells = syntax.offsets[axis];
       if (std::abs(cells) > farthest)
-        throw Mistake(syntax.at, syntax.length,
-                      fmt::format("'{}' is read {} cells far along {}; {} are the most",
-                                  syntax.name, cells, axis_names[axis], farthest));
+        refuse_at(syntax, "'{}' is read {} cells far along {}; {} are the most", syntax.name, cells,
+                  axis_names[axis], farthest);
       offset[axis] = static_cast<int>(cells);
     }
     return offset;
@@ -260,23 +259,20 @@ class Meaning {
   Ref of_local(const Syntax& syntax, const Syntax& local) {
     const std::string& name = syntax.name;
     if (use_ != Use::update)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("'{}' of [locals] may be used in updates only", name));
+      refuse_at(syntax, "'{}' of [locals] may be used in updates only", name);
     if (const auto known = locals_.find(name); known != locals_.end()) return known->second;
     if (!begun_.insert(name).second)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("'{}' of [locals] needs its own value", name));
+      refuse_at(syntax, "'{}' of [locals] needs its own value", name);
     // Only those that wait for their own locals.
     if (begun_.size() - locals_.size() > deepest)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("more than {} of [locals] need each other", deepest));
+      refuse_at(syntax, "more than {} of [locals] need each other", deepest);
     try {
       return locals_[name] = number(local);
     } catch (const Mistake& mistake) {
       // The local that has the mistake is named, not each that needs it.
       const std::string where =
           std::exchange(local_is_named_, true) ? "" : fmt::format("in '{}' of [locals]: ", name);
-      throw Mistake(syntax.at, syntax.length, where + mistake.what());
+      refuse_at(syntax, where + mistake.what());
     }
   }
 
@@ -304,19 +300,16 @@ class Meaning {
     const std::string wanted = function.fewest == function.most
                                    ? fmt::format("{}", function.most)
                                    : fmt::format("{} or {}", function.fewest, function.most);
-    throw Mistake(syntax.at, syntax.length,
-                  fmt::format("{}() takes {} argument{}, not {}", function.name, wanted,
-                              wanted == "1" ? "" : "s", count));
+    refuse_at(syntax, "{}() takes {} argument{}, not {}", function.name, wanted,
+              wanted == "1" ? "" : "s", count);
   }
 
   Ref noise(const Syntax& syntax) {
-    if (use_ != Use::initial)
-      throw Mistake(syntax.at, syntax.length, "noise() is for initial values only");
+    if (use_ != Use::initial) refuse_at(syntax, "noise() is for initial values only");
     if (syntax.parts.empty()) return tree_.noise(0);
     const std::optional<int> number = whole_literal(syntax.parts[0], 1'000'000'000);
     if (!number || *number < 0)
-      throw Mistake(syntax.parts[0].at, syntax.parts[0].length,
-                    "noise() takes a whole number from 0, which is added to the seed");
+      refuse_at(syntax.parts[0], "noise() takes a whole number from 0, which is added to the seed");
     return tree_.noise(*number);
   }
 
@@ -330,9 +323,8 @@ class Meaning {
   int axis_named(const Syntax& syntax, char letter) const {
     const auto axis = static_cast<int>(axis_names.find(letter));
     if (axis >= names_.axes)
-      throw Mistake(syntax.at, syntax.length,
-                    fmt::format("{}() needs an axis {}; the problem has {}", syntax.name, letter,
-                                axes_text()));
+      refuse_at(syntax, "{}() needs an axis {}; the problem has {}", syntax.name, letter,
+                axes_text());
     return axis;
   }
 
@@ -340,8 +332,7 @@ class Meaning {
     if (syntax.parts.size() < 2) return 2;
     const std::optional<int> order = whole_literal(syntax.parts[1], farthest);
     if (!order || *order < 2 || *order % 2 != 0)
-      throw Mistake(syntax.parts[1].at, syntax.parts[1].length,
-                    fmt::format("the order of {}() is 2, 4, 6 or 8", syntax.name));
+      refuse_at(syntax.parts[1], "the order of {}() is 2, 4, 6 or 8", syntax.name);
     return *order;
   }
 
@@ -414,46 +405,37 @@ class Meaning {
 
   [[noreturn]] void refuse_name(const Syntax& syntax) const {
     const std::string& name = syntax.name;
-    const auto mistake = [&](const std::string& what) {
-      return Mistake(syntax.at, syntax.length, what);
-    };
     if (const auto why = names_.refused.find(name); why != names_.refused.end())
-      throw mistake(why->second);
+      refuse_at(syntax, why->second);
     if (function_named(name) != nullptr)
-      throw mistake(fmt::format("{} is a function: write {}(...)", name, name));
+      refuse_at(syntax, "{} is a function: write {}(...)", name, name);
     // Of another axis: nz, dz.
     if (is_spacing(name) || is_reserved(name))
-      throw mistake(fmt::format("there is no '{}': the problem has {}", name, axes_text()));
-    if (name == "dt") throw mistake("nothing is named 'dt'; add it under [parameters]");
+      refuse_at(syntax, "there is no '{}': the problem has {}", name, axes_text());
+    if (name == "dt") refuse_at(syntax, "nothing is named 'dt'; add it under [parameters]");
     if (const std::string advice = advice_on_name(name); !advice.empty())
-      throw mistake(fmt::format("nothing is named '{}'; {}", name, advice));
-    throw mistake(
-        fmt::format("nothing is named '{}'{}", name, do_you_mean(name, names_like(syntax))));
+      refuse_at(syntax, "nothing is named '{}'; {}", name, advice);
+    refuse_at(syntax, "nothing is named '{}'{}", name, do_you_mean(name, names_like(syntax)));
   }
 
   std::string axes_text() const { return counted(names_.axes, "axis"); }
 
   [[noreturn]] void refuse_function(const Syntax& syntax) const {
     const std::string& name = syntax.name;
-    const auto mistake = [&](const std::string& what) {
-      return Mistake(syntax.at, syntax.length, what);
-    };
     if (symbol_of(name) || names_.locals.contains(name))
-      throw mistake(
-          fmt::format("'{0}' has values in cells and is no function: write {1} for a neighbour, "
-                      "{0}*(...) to multiply",
-                      name, neighbour(syntax)));
+      refuse_at(syntax,
+                "'{0}' has values in cells and is no function: write {1} for a neighbour, "
+                "{0}*(...) to multiply",
+                name, neighbour(syntax));
     if (is_known(name) || is_spacing(name))
-      throw mistake(
-          fmt::format("'{0}' is no function: write {0}*(...) to multiply{1}", name,
-                      is_spacing(name) ? fmt::format(", d{} for the derivative", name) : ""));
+      refuse_at(syntax, "'{0}' is no function: write {0}*(...) to multiply{1}", name,
+                is_spacing(name) ? fmt::format(", d{} for the derivative", name) : "");
     if (const std::string advice = advice_on_function(name); !advice.empty())
-      throw mistake(fmt::format("there is no function '{}'; {}", name, advice));
+      refuse_at(syntax, "there is no function '{}'; {}", name, advice);
     const std::vector<std::string> names = function_names();
     const std::string question = do_you_mean(name, names);
-    throw mistake(fmt::format(
-        "there is no function '{}'{}", name,
-        question.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : question));
+    refuse_at(syntax, "there is no function '{}'{}", name,
+              question.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : question);
   }
 
   /// "u[1,0]", for u(1,0) and u(i+1,j).

@@ -17,20 +17,12 @@ enum class Functions { library, own };
 /// Returns the value of one of those functions.
 template <class Real>
 Real own_function(Op op, Real a, Real b) {
-  switch (op) {
-    case Op::exp:
-      return functions::exp(a);
-    case Op::log:
-      return functions::log(a);
-    case Op::sin:
-      return functions::sin(a);
-    case Op::cos:
-      return functions::cos(a);
-    case Op::tanh:
-      return functions::tanh(a);
-    default:
-      return functions::pow(a, b);
-  }
+  if (op == Op::exp) return functions::exp(a);
+  if (op == Op::log) return functions::log(a);
+  if (op == Op::sin) return functions::sin(a);
+  if (op == Op::cos) return functions::cos(a);
+  if (op == Op::tanh) return functions::tanh(a);
+  return functions::pow(a, b);
 }
 constexpr bool is_function(Op op) {
   return op == Op::exp || op == Op::log || op == Op::sin || op == Op::cos || op == Op::tanh ||

@@ -70,7 +70,7 @@ std::optional<double> tolerance_of(const SolveOptions& options, const Model& mod
   if (options.tolerance && norm == Norm::none)
     refuse("a tolerance needs a norm, but the norm is 'none'; choose max or l2");
   if (options.tolerance && !(*options.tolerance >= 0))
-    refuse(fmt::format("tolerance {} is invalid; use 0 or more", *options.tolerance));
+    refuse("tolerance {} is invalid; use 0 or more", *options.tolerance);
   if (norm == Norm::none) return std::nullopt;
   return options.tolerance ? options.tolerance : model.tolerance;
 }
@@ -82,10 +82,10 @@ Extents brick_of(const std::string& layout, int axes) {
   if (layout == "brick")
     return axes == 1 ? Extents{64} : axes == 2 ? Extents{8, 8} : Extents{8, 8, 8};
   if (!layout.starts_with(given))
-    refuse(fmt::format("there is no layout '{}'; there are: auto, array, brick, brick:{}", layout,
-                       axes == 1   ? "64"
-                       : axes == 2 ? "32x8"
-                                   : "32x4x4"));
+    refuse("there is no layout '{}'; there are: auto, array, brick, brick:{}", layout,
+           axes == 1   ? "64"
+           : axes == 2 ? "32x8"
+                       : "32x4x4");
   Int3 cells{1, 1, 1};
   int read = 0;
   for (std::string_view rest = std::string_view(layout).substr(given.size());; ++read) {
@@ -93,22 +93,22 @@ Extents brick_of(const std::string& layout, int axes) {
     const auto value = read_whole<std::int64_t>(
         rest.substr(0, end), fmt::format("layout '{}': size", layout), 1, std::int64_t{1} << 16);
     if (read == 3 || (value & (value - 1)) != 0)
-      refuse(fmt::format("layout '{}' names no brick; write powers of 2, one per axis, such as {}",
-                         layout, "brick:32x4x4"));
+      refuse("layout '{}' names no brick; write powers of 2, one per axis, such as {}", layout,
+             "brick:32x4x4");
     cells[read] = value;
     if (end == rest.size()) break;
     rest.remove_prefix(end + 1);
   }
   if (++read != axes)
-    refuse(fmt::format("layout '{}' gives {}, but the grid has {}", layout, counted(read, "size"),
-                       counted(axes, "axis")));
+    refuse("layout '{}' gives {}, but the grid has {}", layout, counted(read, "size"),
+           counted(axes, "axis"));
   return Extents(cells, axes);
 }
 
 /// Refuses options that are wrong for every problem.
 void check_numbers(const SolveOptions& options) {
   const auto require = [](const auto& value, std::int64_t least, const std::string& text) {
-    if (value && *value < least) refuse(fmt::format(fmt::runtime(text), *value));
+    if (value && *value < least) refuse(fmt::runtime(text), *value);
   };
   require(options.verify_every, 1,
           "cannot verify every {} sweeps; use at least 1 for option 'verify_every'");
@@ -121,11 +121,10 @@ void check_numbers(const SolveOptions& options) {
   require(std::optional(options.halo_depth), 1, "halo depth {} is invalid; use at least 1");
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
-    refuse(
-        fmt::format("cannot spend {} seconds on tuning; use 0 or more", *options.tuning_seconds));
+    refuse("cannot spend {} seconds on tuning; use 0 or more", *options.tuning_seconds);
   if (options.threads > machine::most_threads)
-    refuse(fmt::format("{} threads per rank are too many; use at most {}", options.threads,
-                       machine::most_threads));
+    refuse("{} threads per rank are too many; use at most {}", options.threads,
+           machine::most_threads);
   require(std::optional(options.threads), 0, "cannot run {} threads per rank; use 1 or more");
 }
 
@@ -150,9 +149,9 @@ std::size_t field_named(const Model& model, const std::string& name, std::string
   const std::vector<std::string> names = names_of(model.fields);
   // FIELD=FILE, or a file.
   const bool may_be_file = option == "output" || option == "initial";
-  refuse(fmt::format("option '{}' names a field '{}', but {} has: {}{}{}", option, name, model.name,
-                     fmt::join(names, ", "), do_you_mean(name, names),
-                     may_be_file ? "; a file with = in its name is './NAME'" : ""));
+  refuse("option '{}' names a field '{}', but {} has: {}{}{}", option, name, model.name,
+         fmt::join(names, ", "), do_you_mean(name, names),
+         may_be_file ? "; a file with = in its name is './NAME'" : "");
 }
 
 std::size_t field_or_first(const Model& model, const std::string& name, std::string_view option) {
@@ -187,21 +186,21 @@ void check_array(const SolveOptions& options, const SolveOptions::Array& array,
                  const Model& model) {
   const FieldShape& shape = array.cells.shape();
   if (shape.components != 1)
-    refuse(fmt::format("array '{}' has {} components; wrap each by a field of its own", array.name,
-                       shape.components));
+    refuse("array '{}' has {} components; wrap each by a field of its own", array.name,
+           shape.components);
   if (!shape.may_be_real || shape.element_bytes != model.element_bytes())
-    refuse(fmt::format("array '{}' has elements of {}, but the run is in {}, of {}", array.name,
-                       shape.may_be_real ? counted(shape.element_bytes, "byte")
-                                         : std::string("another type than float or double"),
-                       name_of(model.precision), counted(model.element_bytes(), "byte")));
+    refuse("array '{}' has elements of {}, but the run is in {}, of {}", array.name,
+           shape.may_be_real ? counted(shape.element_bytes, "byte")
+                             : std::string("another type than float or double"),
+           name_of(model.precision), counted(model.element_bytes(), "byte"));
   const auto is_initial = [&](const auto& file) { return file.first == array.name; };
   if (array.use != SolveOptions::Array::Use::result &&
       ((options.initial && array.name == model.fields[0].name) ||
        std::any_of(options.field_initials.begin(), options.field_initials.end(), is_initial)))
     refuse(
-        fmt::format("'{}' starts from an array of the program or from the file of option "
-                    "'initial'; give one",
-                    array.name));
+        "'{}' starts from an array of the program or from the file of option "
+        "'initial'; give one",
+        array.name);
 }
 
 void name_arrays(const SolveOptions& options, Case& the_case) {
@@ -214,21 +213,20 @@ void name_arrays(const SolveOptions& options, Case& the_case) {
   for (const auto& [extra, option] :
        {std::pair(options.verify, "verify"), std::pair(options.baseline, "baseline")})
     if (extra == SolveOptions::Extra::yes)
-      refuse(
-          fmt::format("option '{}' cannot start from arrays of the program; leave it out", option));
+      refuse("option '{}' cannot start from arrays of the program; leave it out", option);
   const auto add = [](Case::OwnArrays& arrays, std::size_t index,
                       const SolveOptions::Array& array) {
     if (!arrays.emplace(index, array.cells).second)
-      refuse(fmt::format("there are two arrays for '{}'; give one", array.name));
+      refuse("there are two arrays for '{}'; give one", array.name);
   };
   for (const SolveOptions::Array& array : options.arrays) {
     const std::size_t field = index_in(model.fields, array.name);
     const std::size_t coefficient = index_in(model.coefficients, array.name);
     if (field == model.fields.size() && coefficient == model.coefficients.size())
-      refuse(fmt::format("there is an array for '{}', but {} has the fields {}{}{}", array.name,
-                         model.name, fmt::join(names_of(model.fields), ", "),
-                         model.coefficients.empty() ? "" : " and the coefficients ",
-                         fmt::join(names_of(model.coefficients), ", ")));
+      refuse("there is an array for '{}', but {} has the fields {}{}{}", array.name, model.name,
+             fmt::join(names_of(model.fields), ", "),
+             model.coefficients.empty() ? "" : " and the coefficients ",
+             fmt::join(names_of(model.coefficients), ", "));
     check_array(options, array, model);
     if (field == model.fields.size()) {
       add(the_case.coefficient_arrays, coefficient, array);
@@ -251,8 +249,7 @@ void check_needs(const SolveOptions& options) {
        {std::pair("series", options.series.has_value()),
         std::pair("series_every", options.series_every.has_value())})
     if (is_given)
-      refuse(fmt::format("option '{}' needs values; name them by option 'sums' or option 'probes'",
-                         option));
+      refuse("option '{}' needs values; name them by option 'sums' or option 'probes'", option);
 }
 
 std::string cells_text(const std::vector<std::int64_t>& cell) {
@@ -268,16 +265,16 @@ Case::Probe probe_of(const Model& model, const SolveOptions::Probe& probe) {
     indices += fmt::format(", {} from 0 to {}", "xyz"[axis], model.cells[axis] - 1);
   }
   if (static_cast<int>(cell.size()) != model.axes)
-    refuse(fmt::format("option 'probes' names the cell {}, but the domain of {} cells has {}",
-                       cells_text(cell), domain, counted(model.axes, "axis")));
+    refuse("option 'probes' names the cell {}, but the domain of {} cells has {}", cells_text(cell),
+           domain, counted(model.axes, "axis"));
   Case::Probe result{.field = field_or_first(model, probe.field, "probes"), .cell = {}};
   for (int axis = 0; axis < model.axes; ++axis) {
     result.cell[axis] = cell[static_cast<std::size_t>(axis)];
     if (result.cell[axis] < 0 || result.cell[axis] >= model.cells[axis])
       refuse(
-          fmt::format("option 'probes' names the cell {}, which lies outside the domain of {} "
-                      "cells; use {}",
-                      cells_text(cell), domain, indices));
+          "option 'probes' names the cell {}, which lies outside the domain of {} "
+          "cells; use {}",
+          cells_text(cell), domain, indices);
   }
   return result;
 }
@@ -298,20 +295,19 @@ void name_views(const SolveOptions& options, Case& the_case) {
     const std::size_t field = field_or_first(model, name, "ranges");
     if (!(std::isfinite(min) && std::isfinite(max) && min < max))
       refuse(
-          fmt::format("the range from {} to {} of option 'ranges' is empty; give the smaller "
-                      "number first",
-                      min, max));
+          "the range from {} to {} of option 'ranges' is empty; give the smaller "
+          "number first",
+          min, max);
     const auto draws = [&](const auto& output) {
       return output.fields[0] == field && output.path.ends_with(".png");
     };
     if (std::none_of(the_case.outputs.begin(), the_case.outputs.end(), draws))
       refuse(
-          fmt::format("option 'ranges' is about pictures of '{}', but none is written; name one "
-                      "by option 'output'",
-                      model.fields[field].name));
+          "option 'ranges' is about pictures of '{}', but none is written; name one "
+          "by option 'output'",
+          model.fields[field].name);
     if (!the_case.ranges.emplace(field, std::pair(min, max)).second)
-      refuse(fmt::format("option 'ranges' has two ranges for '{}'; give one",
-                         model.fields[field].name));
+      refuse("option 'ranges' has two ranges for '{}'; give one", model.fields[field].name);
   }
 }
 
@@ -380,8 +376,8 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
   // Even if no rank sends such a halo: its cells would only take memory, or exceed 64 bits.
   const std::int64_t longest = std::max({cells.values().x, cells.values().y, cells.values().z});
   if (options.halo_depth > longest)
-    refuse(fmt::format("halo depth {} is more than the {} of the longest axis; use at most {}",
-                       options.halo_depth, counted(longest, "cell"), longest));
+    refuse("halo depth {} is more than the {} of the longest axis; use at most {}",
+           options.halo_depth, counted(longest, "cell"), longest);
   grid::check_widths(grid, result.halo());
   return result;
 }

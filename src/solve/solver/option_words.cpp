@@ -24,33 +24,33 @@ std::optional<Memory> read_memory(std::string_view word) {
   if (word == "auto") return std::nullopt;
   if (const std::optional<Memory> memory = memory_named(word)) return memory;
   refuse(
-      fmt::format("there is no memory '{}'; there are: auto, device, pinned, managed, "
-                  "system, host",
-                  word));
+      "there is no memory '{}'; there are: auto, device, pinned, managed, "
+      "system, host",
+      word);
 }
 
 Precision read_precision(std::string_view word) {
   if (const std::optional<Precision> precision = precision_named(word)) return *precision;
-  refuse(fmt::format("there is no precision '{}'; there are: f32, f64", word));
+  refuse("there is no precision '{}'; there are: f32, f64", word);
 }
 
 Norm read_norm(std::string_view word) {
   if (const std::optional<Norm> norm = norm_named(word)) return *norm;
-  refuse(fmt::format("there is no norm '{}'; there are: max, l2, none", word));
+  refuse("there is no norm '{}'; there are: max, l2, none", word);
 }
 
 SolveOptions::Graphs read_graphs(std::string_view word) {
   using Use = SolveOptions::Graphs;
   for (const Use graphs : {Use::automatic, Use::on, Use::off})
     if (word_for(graphs) == word) return graphs;
-  refuse(fmt::format("option 'graph' cannot be '{}'; use auto, on or off", word));
+  refuse("option 'graph' cannot be '{}'; use auto, on or off", word);
 }
 
 SolveOptions::Writing read_writing(std::string_view word) {
   using Writing = SolveOptions::Writing;
   for (const Writing writing : {Writing::automatic, Writing::beside, Writing::between})
     if (word_for(writing) == word) return writing;
-  refuse(fmt::format("option 'writing' cannot be '{}'; use auto, beside or between", word));
+  refuse("option 'writing' cannot be '{}'; use auto, beside or between", word);
 }
 
 Extents parse_extents(const std::string& word, const std::string& option) {
@@ -61,7 +61,7 @@ Extents parse_extents(const std::string& word, const std::string& option) {
     const std::size_t end = std::min(word.find_first_of("xX", at), word.size());
     const auto value =
         read_whole<std::int64_t>(std::string_view(word).substr(at, end - at), what, 1);
-    if (axes == 3) refuse(fmt::format("{} '{}' has more than 3 axes", option, word));
+    if (axes == 3) refuse("{} '{}' has more than 3 axes", option, word);
     values[axes] = value;
     at = end + 1;
   }
@@ -75,9 +75,9 @@ std::vector<std::string> parse_list(const std::string& word, const std::string& 
     words.push_back(word.substr(at, end - at));
     if (words.back().empty())
       refuse(
-          fmt::format("{} '{}' is not a list; write one value, or several separated by "
-                      "commas without spaces",
-                      option, word));
+          "{} '{}' is not a list; write one value, or several separated by "
+          "commas without spaces",
+          option, word);
     at = end + 1;
   }
   return words;
@@ -97,8 +97,7 @@ SolveOptions::Range parse_range(const std::string& word, const std::string& opti
   const auto [field, ends] = field_and_rest(word);
   const std::string what = part_of(word, option, "a range such as 0,1 or u=0,1");
   const std::vector<std::string> numbers = parse_list(ends, option);
-  if (numbers.size() != 2)
-    refuse(fmt::format("{} it has {}", what, counted(numbers.size(), "number")));
+  if (numbers.size() != 2) refuse("{} it has {}", what, counted(numbers.size(), "number"));
   return {
       .field = field, .min = read_number(numbers[0], what), .max = read_number(numbers[1], what)};
 }
@@ -117,12 +116,11 @@ void add_assignment(const std::string& word, const std::string& option,
   const std::string what = part_of(word, option, "of the form NAME=NUMBER");
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0)
-    refuse(fmt::format("{} '{}' is not of the form NAME=NUMBER", option, word));
+    refuse("{} '{}' is not of the form NAME=NUMBER", option, word);
   const std::string name = word.substr(0, equals);
   for (const auto& [other, value] : assignments)
     if (other == name)
-      refuse(fmt::format("{} sets {} twice, to {} and by '{}'; set it once", option, name, value,
-                         word));
+      refuse("{} sets {} twice, to {} and by '{}'; set it once", option, name, value, word);
   assignments.emplace_back(name, read_number(std::string_view(word).substr(equals + 1), what));
 }
 

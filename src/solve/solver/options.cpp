@@ -55,7 +55,7 @@ void read(const std::string& word, const std::string&, SolveOptions::Writing& wr
   writing = read_writing(word);
 }
 void read(const std::string& word, const std::string& what, SolveOptions::Extra& extra) {
-  if (word != "yes" && word != "no") refuse(fmt::format("{} '{}' is not yes or no", what, word));
+  if (word != "yes" && word != "no") refuse("{} '{}' is not yes or no", what, word);
   extra = word == "yes" ? SolveOptions::Extra::yes : SolveOptions::Extra::no;
 }
 void read(const std::string& word, const std::string&, std::vector<std::string>& all) {
@@ -159,8 +159,8 @@ void read_initial(SolveOptions& options, const std::string& word, const std::str
   if (!field.empty())
     options.field_initials.emplace_back(field, path);
   else if (options.initial)
-    refuse(fmt::format("{} is given twice without a field, as '{}' and '{}'; write FIELD=FILE",
-                       what, *options.initial, path));
+    refuse("{} is given twice without a field, as '{}' and '{}'; write FIELD=FILE", what,
+           *options.initial, path);
   else
     options.initial = path;
 }
@@ -189,9 +189,9 @@ void read_interval(SolveOptions& options, const std::string& word, const std::st
     }
   if (suffix.ends_with('s'))
     refuse(
-        fmt::format("{} '{}' is no time; write sweeps, such as 5000, or a time, such as 90s, "
-                    "30min or 2h",
-                    what, word));
+        "{} '{}' is no time; write sweeps, such as 5000, or a time, such as 90s, "
+        "30min or 2h",
+        what, word);
   options.checkpoint_every = read_whole<std::int64_t>(word, what);
 }
 
@@ -435,7 +435,7 @@ void set_option(SolveOptions& options, const std::string& name, const std::strin
     }
     names.emplace_back(option.name);
   }
-  refuse(fmt::format("a solve has no option '{}'{}", name, do_you_mean(name, names)));
+  refuse("a solve has no option '{}'{}", name, do_you_mean(name, names));
 }
 
 }  // namespace halocline

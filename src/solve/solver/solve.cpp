@@ -11,6 +11,7 @@
 
 #include "base/files/temporary_file.hpp"
 #include "base/text/notes.hpp"
+#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/attempts.hpp"
@@ -172,9 +173,7 @@ void SolveRun::check_arrays() const {
     if (why_not.empty() && program::is_for_gpu(array.cells) && order != ours)
       why_not =
           fmt::format("its axes are in the order {}, but on a GPU it has to be {}", order, ours);
-    if (!why_not.empty())
-      throw Error(ErrorKind::usage,
-                  fmt::format("array '{}' does not fit the run: {}", array.name, why_not));
+    if (!why_not.empty()) refuse("array '{}' does not fit the run: {}", array.name, why_not);
   }
 }
 
@@ -512,9 +511,9 @@ SolveResult solve(const Communicator& communicator, const SolveOptions& options)
 SolveResult solve(const Communicator& communicator, const Grid& grid, const SolveOptions& options) {
   if (options.cells.axes() > 0 || options.cells_per_rank.axes() > 0 ||
       options.process_grid.axes() > 0)
-    throw Error(ErrorKind::usage,
-                "a grid sets cells and process grid; leave options 'cells', 'cells_per_rank' and "
-                "'process_grid' out");
+    refuse(
+        "a grid sets cells and process grid; leave options 'cells', 'cells_per_rank' and "
+        "'process_grid' out");
   SolveOptions on_grid = options;
   on_grid.cells = grid.cells();
   on_grid.process_grid = grid.process_grid();

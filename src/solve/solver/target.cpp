@@ -8,6 +8,7 @@
 #include <halocline/error.hpp>
 
 #include "base/text/format.hpp"
+#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
@@ -24,13 +25,12 @@ namespace {
 /// Throws usage if the backend cannot sweep over that memory.
 void require_reachable(const stencil::Backend& backend, Memory memory) {
   if (backend.on_gpu() ? gpu_reads(memory) : host_reads(memory)) return;
-  throw Error(ErrorKind::usage,
-              backend.on_gpu()
-                  ? "the cuda backend cannot sweep over host memory; set option 'memory' to "
-                    "'system', where the driver supports it, or pinned, managed or device"
-                  : fmt::format("the {} backend cannot sweep over device memory; set option "
-                                "'memory' to 'host', pinned, managed or system",
-                                backend.name()));
+  refuse(backend.on_gpu()
+             ? "the cuda backend cannot sweep over host memory; set option 'memory' to "
+               "'system', where the driver supports it, or pinned, managed or device"
+             : fmt::format("the {} backend cannot sweep over device memory; set option "
+                           "'memory' to 'host', pinned, managed or system",
+                           backend.name()));
 }
 
 /// Counts the ranks that can use a backend. Collective.

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/check.hpp"
 
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
 namespace halocline::stencil {
 namespace {
+
+[[noreturn]] void fail(const std::string& text) { throw Error(ErrorKind::internal, text); }
+template <class First, class... Rest>
+[[noreturn]] void fail(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+  fail(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
 
 std::string written(const Box& box) {
   return fmt::format("[{},{}) x [{},{}) x [{},{})", box.lower.x, box.upper.x, box.lower.y,
@@ -16,20 +25,18 @@ std::string written(const Box& box) {
 void check_held(const FieldStorage& field, const Box& box, const char* what) {
   const Box held = field.shape().held();
   if (!held.contains(box))
-    throw Error(ErrorKind::internal, fmt::format("a sweep {} the cells {}, but field '{}' holds {}",
-                                                 what, written(box), field.name(), written(held)));
+    fail("a sweep {} the cells {}, but field '{}' holds {}", what, written(box), field.name(),
+         written(held));
 }
 
 void check_field(const FieldStorage& field, const problem::Model& model, SweptBy by) {
   const Memory memory = field.shape().memory;
   if (by == SweptBy::gpu ? !gpu_reads(memory) : !host_reads(memory))
-    throw Error(ErrorKind::internal,
-                fmt::format("a sweep on the {} cannot reach field '{}' in {} memory",
-                            by == SweptBy::gpu ? "GPU" : "host", field.name(), name_of(memory)));
+    fail("a sweep on the {} cannot reach field '{}' in {} memory",
+         by == SweptBy::gpu ? "GPU" : "host", field.name(), name_of(memory));
   if (field.shape().element_bytes != model.element_bytes())
-    throw Error(ErrorKind::internal,
-                fmt::format("a sweep in {} was given field '{}' of {} bytes per element",
-                            name_of(model.precision), field.name(), field.shape().element_bytes));
+    fail("a sweep in {} was given field '{}' of {} bytes per element", name_of(model.precision),
+         field.name(), field.shape().element_bytes);
 }
 
 Box read_around(Box box, const problem::Reach& reach, const std::array<bool, 3>& wraps) {
@@ -46,39 +53,33 @@ Box read_around(Box box, const problem::Reach& reach, const std::array<bool, 3>&
 void check_arguments(const SweepArguments& arguments, const problem::Model& model, SweptBy by,
                      Stream stream) {
   if (stream.is_host() == (by == SweptBy::gpu))
-    throw Error(ErrorKind::internal, by == SweptBy::gpu
-                                         ? "a sweep on a GPU was given the host's stream"
-                                         : "a sweep on the host was given a GPU's stream");
+    fail(by == SweptBy::gpu ? "a sweep on a GPU was given the host's stream"
+                            : "a sweep on the host was given a GPU's stream");
   if (arguments.norm != Norm::none && arguments.norm_sum == nullptr &&
       arguments.partial_norms == nullptr)
-    throw Error(ErrorKind::internal, "a sweep with a norm has no destination for it");
+    fail("a sweep with a norm has no destination for it");
   if (by == SweptBy::host &&
       (arguments.partial_norms != nullptr || arguments.reduction.parts != nullptr ||
        arguments.stop != nullptr || arguments.faces != nullptr))
-    throw Error(ErrorKind::internal,
-                "a sweep on the host has no partial norms, reductions, stop words or faces");
+    fail("a sweep on the host has no partial norms, reductions, stop words or faces");
   if (arguments.in.size() != model.fields.size() || arguments.out.size() != model.fields.size() ||
       arguments.coefficients.size() != model.coefficients.size())
-    throw Error(ErrorKind::internal,
-                fmt::format("a sweep of {} fields and {} coefficients was given {}, {} and {}",
-                            model.fields.size(), model.coefficients.size(), arguments.in.size(),
-                            arguments.out.size(), arguments.coefficients.size()));
+    fail("a sweep of {} fields and {} coefficients was given {}, {} and {}", model.fields.size(),
+         model.coefficients.size(), arguments.in.size(), arguments.out.size(),
+         arguments.coefficients.size());
   for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
     for (const FieldStorage& field : fields) {
       check_field(field, model, by);
       if (field.as_bricks() != arguments.out[0].as_bricks())
-        throw Error(ErrorKind::internal,
-                    fmt::format("a sweep was given field '{}' in another layout than '{}'",
-                                field.name(), arguments.out[0].name()));
+        fail("a sweep was given field '{}' in another layout than '{}'", field.name(),
+             arguments.out[0].name());
     }
   if (arguments.region.empty()) return;
   for (int axis = 0; axis < 3; ++axis)
     if (arguments.wraps[static_cast<std::size_t>(axis)] &&
         (by == SweptBy::host || arguments.region.lower[axis] != 0 ||
          arguments.region.upper[axis] != model.cells[axis]))
-      throw Error(ErrorKind::internal,
-                  fmt::format("a sweep of the cells {} cannot wrap around axis {}",
-                              written(arguments.region), axis));
+      fail("a sweep of the cells {} cannot wrap around axis {}", written(arguments.region), axis);
   for (std::size_t f = 0; f < model.fields.size(); ++f) {
     check_held(arguments.in[f],
                read_around(arguments.region, model.fields[f].reach, arguments.wraps), "reads");

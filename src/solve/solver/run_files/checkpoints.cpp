@@ -32,8 +32,8 @@ void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder, error))
-    refuse(fmt::format("cannot use the folder '{}' for checkpoints: {}", folder,
-                       error ? error.message() : "it is a file"));
+    refuse("cannot use the folder '{}' for checkpoints: {}", folder,
+           error ? error.message() : "it is a file");
 }
 
 /// A new run must not replace the checkpoints of another, nor be taken for it.
@@ -45,9 +45,9 @@ void require_own(const std::string& folder, const Case& the_case) {
                                                fs::path(newest.path).parent_path();
   if (!goes_on)
     refuse(
-        fmt::format("'{}' has the checkpoint of another run, '{}', of {}; continue it with option "
-                    "'restart', or name another folder by option 'checkpoint'",
-                    folder, newest.path, counted(newest.sweeps, "sweep")));
+        "'{}' has the checkpoint of another run, '{}', of {}; continue it with option "
+        "'restart', or name another folder by option 'checkpoint'",
+        folder, newest.path, counted(newest.sweeps, "sweep"));
 }
 
 /// Removes unfinished files of killed runs: no other run may write here now.
@@ -70,12 +70,12 @@ void check_checkpoint_options(const SolveOptions& options) {
   if ((every || seconds) && !options.checkpoint && !options.restart)
     refuse("option 'checkpoint_every' needs a folder; name one by option 'checkpoint'");
   if (every && *every < 1)
-    refuse(fmt::format("cannot write a checkpoint every {} sweeps; use 1 or more", *every));
+    refuse("cannot write a checkpoint every {} sweeps; use 1 or more", *every);
   if (seconds && !(*seconds > 0 && *seconds <= longest_interval))
     refuse(
-        fmt::format("cannot write a checkpoint every {:g} seconds; use more than 0, and at most "
-                    "{:g}, three years",
-                    *seconds, longest_interval));
+        "cannot write a checkpoint every {:g} seconds; use more than 0, and at most "
+        "{:g}, three years",
+        *seconds, longest_interval);
 }
 
 Checkpoints::Checkpoints(const Communicator& communicator, const Case& the_case,
@@ -100,9 +100,9 @@ void Checkpoints::hold_folder() {
       ::open(so_far_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (::flock(folder_->get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     refuse(
-        fmt::format("another run writes its checkpoints to '{}'; name another folder by option "
-                    "'checkpoint'",
-                    so_far_.folder));
+        "another run writes its checkpoints to '{}'; name another folder by option "
+        "'checkpoint'",
+        so_far_.folder);
 }
 
 bool Checkpoints::is_due_by_clock() const {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <halocline/error.hpp>
+#include "base/text/refuse.hpp"
 
 namespace halocline::solver {
 
@@ -16,11 +16,10 @@ OutputKind kind_of(const std::string& path) {
        {std::pair(".npy", OutputKind::npy), std::pair(".png", OutputKind::png),
         std::pair(".vtkhdf", OutputKind::vtkhdf), std::pair(".vti", OutputKind::vti)})
     if (extension == known) return kind;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("the output '{}' ends in none of .npy (the whole array), .png (a picture), "
-                  ".vtkhdf and .vti (for ParaView)",
-                  path));
+  refuse(
+      "the output '{}' ends in none of .npy (the whole array), .png (a picture), "
+      ".vtkhdf and .vti (for ParaView)",
+      path);
 }
 
 }  // namespace halocline::solver

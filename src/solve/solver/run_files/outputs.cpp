@@ -21,10 +21,10 @@ namespace {
 
 void check_series_name(const std::optional<std::string>& path) {
   if (path && std::filesystem::path(*path).extension() != ".csv")
-    throw Error(ErrorKind::usage,
-                fmt::format("the file '{}' of option 'series' does not end in .csv, and is written "
-                            "in no other form",
-                            *path));
+    refuse(
+        "the file '{}' of option 'series' does not end in .csv, and is written "
+        "in no other form",
+        *path);
 }
 
 /// A run with a tolerance has at least the files of its start and its end.

@@ -114,16 +114,15 @@ void take_options(SolveOptions& options, const Restart& restart) {
   for (const Option& option : solver::options()) {
     const bool is_given = option.is_given(options);
     if (option.restart == Option::Restart::refuse && is_given)
-      refuse(
-          fmt::format("option '{}' cannot be used in a run that continues from '{}'; leave it out",
-                      option.name, restart.path));
+      refuse("option '{}' cannot be used in a run that continues from '{}'; leave it out",
+             option.name, restart.path);
     if (option.value.take == nullptr) continue;
     const Json& saved = restart.head.run.at(std::string(option.name));
     if (option.restart == Option::Restart::same && is_given && option.value.json(options) != saved)
       refuse(
-          fmt::format("option '{}' cannot differ from that of the checkpoint '{}'; leave it out "
-                      "(option 'sweeps' makes a run longer)",
-                      option.name, restart.path));
+          "option '{}' cannot differ from that of the checkpoint '{}'; leave it out "
+          "(option 'sweeps' makes a run longer)",
+          option.name, restart.path);
     if (!is_given) option.value.take(options, saved);
   }
 }
@@ -132,15 +131,15 @@ void check_problem(const SolveOptions& options, const Restart& restart) {
   if (options.problem.name().empty() && options.problem.text().empty()) return;
   const problem::ProblemText asked = problem::find_problem(options.problem);
   if (asked.text != restart.problem.text)
-    refuse(fmt::format("the problem '{}' is not that of the checkpoint '{}', '{}'; leave it out",
-                       asked.name, restart.path, restart.problem.name));
+    refuse("the problem '{}' is not that of the checkpoint '{}', '{}'; leave it out", asked.name,
+           restart.path, restart.problem.name);
 }
 
 void take_cells(SolveOptions& options, const Restart& restart) {
   const Extents& saved = restart.head.cells;
   if (options.cells.axes() > 0 && !(options.cells == saved))
-    refuse(fmt::format("the checkpoint '{}' has {}, not {}; leave option 'cells' out", restart.path,
-                       grid::cells_text(saved), grid::text_of(options.cells)));
+    refuse("the checkpoint '{}' has {}, not {}; leave option 'cells' out", restart.path,
+           grid::cells_text(saved), grid::text_of(options.cells));
   options.cells = saved;
 }
 
@@ -163,10 +162,10 @@ std::optional<std::int64_t> number_in(const std::string& name) {
 
 std::string path_of_newest(const std::string& path) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) refuse(fmt::format("there is no checkpoint '{}'", path));
+  if (!fs::exists(path, ignored)) refuse("there is no checkpoint '{}'", path);
   if (!fs::is_directory(path, ignored)) return path;
   const std::vector<CheckpointFile> all = checkpoints_in(path);
-  if (all.empty()) refuse(fmt::format("there is no checkpoint in '{}'", path));
+  if (all.empty()) refuse("there is no checkpoint in '{}'", path);
   return all.front().path;
 }
 
@@ -206,13 +205,13 @@ SolveOptions continued_by(const SolveOptions& asked, const Restart& restart) {
   const auto starts = run.at("other_starts").get<std::vector<std::string>>();
   if (options.verify == SolveOptions::Extra::yes && !starts.empty())
     refuse(
-        fmt::format("option 'verify' would start from the problem's own values, but the run of "
-                    "'{}' began with {}; leave it out",
-                    path, fmt::join(starts, ", ")));
+        "option 'verify' would start from the problem's own values, but the run of "
+        "'{}' began with {}; leave it out",
+        path, fmt::join(starts, ", "));
   if (restart.is_over()) options.sweeps = restart.state.sweep;
   if (*options.sweeps < restart.state.sweep)
-    refuse(fmt::format("the checkpoint '{}' is of {} sweeps; option 'sweeps' cannot be {}", path,
-                       restart.state.sweep, *options.sweeps));
+    refuse("the checkpoint '{}' is of {} sweeps; option 'sweeps' cannot be {}", path,
+           restart.state.sweep, *options.sweeps);
   if (!options.checkpoint) options.checkpoint = folder_of(path);
   take_arrays(options);
   return options;
@@ -264,16 +263,16 @@ Restart find_restart(const std::string& path) {
   try {
     files::CheckpointHead head = files::read_checkpoint_head(file);
     if (!head.run.contains("problem"))
-      refuse(fmt::format("'{}' is the checkpoint of another program than `halocline solve`", file));
+      refuse("'{}' is the checkpoint of another program than `halocline solve`", file);
     const auto text = [&](const char* name) {
       return files::read_checkpoint_text(file, head, name);
     };
     Restart restart = restart_of(file, head, text("problem"), text("norms"), text("series"));
     // The newest one is found by its name.
     if (number_in(fs::path(file).filename()).value_or(restart.state.sweep) != restart.state.sweep)
-      refuse(fmt::format("'{}' is the checkpoint of {}, under another's name; rename it to '{}'",
-                         file, counted(restart.state.sweep, "sweep"),
-                         checkpoint_path(folder_of(file), restart.state.sweep)));
+      refuse("'{}' is the checkpoint of {}, under another's name; rename it to '{}'", file,
+             counted(restart.state.sweep, "sweep"),
+             checkpoint_path(folder_of(file), restart.state.sweep));
     return restart;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
@@ -324,8 +323,7 @@ void refuse_damaged(const std::string& path, const std::string& why) {
     if (number && other.sweeps >= *number) continue;
     // A dangling link is no checkpoint.
     if (!fs::exists(other.path, ignored) || fs::equivalent(other.path, path, ignored)) continue;
-    refuse(fmt::format("{}; the one before is '{}', which option 'restart' may name", text,
-                       other.path));
+    refuse("{}; the one before is '{}', which option 'restart' may name", text, other.path);
   }
   refuse(text);
 }

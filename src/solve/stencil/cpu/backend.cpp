@@ -9,6 +9,7 @@
 
 #include <halocline/error.hpp>
 
+#include "base/text/refuse.hpp"
 #include "field/cells.hpp"
 #include "field/partition.hpp"
 #include "stencil/check.hpp"
@@ -246,17 +247,14 @@ const Level& find_level(std::string_view name) {
     throw Error(
         ErrorKind::unavailable,
         fmt::format("this processor does not have the vectors '{}'; it has: {}", name, names));
-  throw Error(ErrorKind::usage,
-              fmt::format("there are no vectors '{}'; there are: {}", name, names));
+  refuse("there are no vectors '{}'; there are: {}", name, names);
 }
 
 }  // namespace
 
 std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
                                      const SweepOptions& options) const {
-  if (options.threads < 1)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} threads per rank: at least 1 is needed", options.threads));
+  if (options.threads < 1) refuse("{} threads per rank: at least 1 is needed", options.threads);
   const Level& level = options.plain ? levels().front() : find_level(options.simd);
   CpuSweep::Kernels kernels{
       .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
