@@ -7,7 +7,6 @@
 
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
-#include "files/scalar_field.hpp"
 #include "program/copy_cells.hpp"
 
 namespace halocline::files {
@@ -26,6 +25,19 @@ void copy_rows(const RowsToCopy& rows) {
 }
 
 }  // namespace
+
+void require_scalar(const Grid& grid, const FieldStorage& field) {
+  const FieldShape& shape = field.shape();
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorKind::usage, fmt::format("field '{}' {}", field.name(), reason));
+  };
+  if (shape.owned != grid.owned()) refuse("was made for another grid: it owns other cells");
+  if (shape.components != 1)
+    refuse(fmt::format("has {} components; files need one", shape.components));
+  if (shape.element_bytes != 4 && shape.element_bytes != 8)
+    refuse(
+        fmt::format("has elements of {} bytes; files need float or double", shape.element_bytes));
+}
 
 FieldArray::FieldArray(const Communicator& communicator, const Grid& grid,
                        const FieldStorage& field)

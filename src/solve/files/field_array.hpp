@@ -12,6 +12,10 @@
 
 namespace halocline::files {
 
+/// Throws usage unless `field` has one component of 4 or 8 bytes on the cells that this rank owns
+/// in `grid`.
+void require_scalar(const Grid& grid, const FieldStorage& field);
+
 /// The owned cells of a field, in C order over the whole grid. All calls are collective.
 class FieldArray {
  public:

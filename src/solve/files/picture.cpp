@@ -12,8 +12,8 @@
 #include "comm/collectives.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
+#include "files/field_array.hpp"
 #include "files/png.hpp"
-#include "files/scalar_field.hpp"
 
 namespace halocline::files {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "comm/collectives.hpp"
 #include "files/checkpoint.hpp"
+#include "files/field_array.hpp"
 #include "files/npy.hpp"
-#include "files/scalar_field.hpp"
 #include "grid/text.hpp"
 #include "text/refuse.hpp"
 

@@ -125,25 +125,20 @@ std::vector<ForeignFunction> functions_made() {
   };
 }
 
-/// Advice for functions that no expression replaces.
+/// Advice for words that no expression replaces.
 struct Advice {
-  std::string_view name, text;
+  std::string_view names, text;  ///< names with blanks between them
 };
-constexpr std::array<Advice, 14> on_functions{{
-    {"ddt", "an update says what a field becomes: u = \"u + dt*(...)\""},
-    {"dudt", "an update says what a field becomes: u = \"u + dt*(...)\""},
-    {"grad", "write ddx(a), ddy(a) and ddz(a)"},
-    {"gradient", "write ddx(a), ddy(a) and ddz(a)"},
+constexpr std::array<Advice, 9> on_functions{{
+    {"ddt dudt", "an update says what a field becomes: u = \"u + dt*(...)\""},
+    {"grad gradient", "write ddx(a), ddy(a) and ddz(a)"},
     {"diff", "write ddx(a), ddy(a) or ddz(a)"},
     {"div", "write ddx(a) + ddy(b) for the divergence of a and b, and a/b to divide"},
     {"divergence", "write ddx(a) + ddy(b) for the divergence of a and b"},
     {"curl", "write ddx(b) - ddy(a) for the curl of a and b"},
     {"sum", "write cells one by one, as in u[-1,0] + u[1,0]; a formula cannot add up all cells"},
-    {"rand", "write noise(), in initial values"},
-    {"random", "write noise(), in initial values"},
-    {"uniform", "write noise(), in initial values"},
-    {"float", "all numbers have the precision of the file; leave it out"},
-    {"double", "all numbers have the precision of the file; leave it out"},
+    {"rand random uniform", "write noise(), in initial values"},
+    {"float double", "all numbers have the precision of the file; leave it out"},
 }};
 constexpr std::array<Advice, 6> on_names{{
     {"e", "write exp(1)"},
@@ -154,45 +149,29 @@ constexpr std::array<Advice, 6> on_names{{
     {"false", "write a comparison, such as 1 < 0"},
 }};
 // In small letters, with words joined.
-constexpr std::array<Advice, 31> on_boundaries{{
-    {"dirichlet", "write { value = v }, v at the wall"},
-    {"fixed", "write { value = v }, v at the wall"},
-    {"constant", "write { value = v }, v at the wall"},
-    {"neumann", "write { derivative = g }, g along the outward normal, or \"reflect\" for 0"},
-    {"gradient", "write { derivative = g }, g along the outward normal, or \"reflect\" for 0"},
-    {"flux", "write { derivative = g }, g along the outward normal, or \"reflect\" for 0"},
+constexpr std::array<Advice, 12> on_boundaries{{
+    {"dirichlet fixed constant", "write { value = v }, v at the wall"},
+    {"neumann gradient flux",
+     "write { derivative = g }, g along the outward normal, or \"reflect\" for 0"},
     {"robin", "write { mixed = { a = ..., b = ..., c = ... } }, for a u + b du/dn = c"},
-    {"zerogradient", "write \"reflect\""},
-    {"zeroflux", "write \"reflect\""},
-    {"noflux", "write \"reflect\""},
-    {"insulated", "write \"reflect\""},
-    {"adiabatic", "write \"reflect\""},
-    {"symmetric", "write \"reflect\""},
-    {"symmetry", "write \"reflect\""},
-    {"mirror", "write \"reflect\""},
-    {"reflecting", "write \"reflect\""},
-    {"reflective", "write \"reflect\""},
-    {"cyclic", "write \"periodic\""},
-    {"wrap", "write \"periodic\""},
-    {"circular", "write \"periodic\""},
-    {"left", "write \"x-\""},
-    {"west", "write \"x-\""},
-    {"right", "write \"x+\""},
-    {"east", "write \"x+\""},
+    {"zerogradient zeroflux noflux insulated adiabatic symmetric symmetry mirror reflecting "
+     "reflective",
+     "write \"reflect\""},
+    {"cyclic wrap circular", "write \"periodic\""},
+    {"left west", "write \"x-\""},
+    {"right east", "write \"x+\""},
     {"south", "write \"y-\""},
     {"north", "write \"y+\""},
-    {"bottom", "write \"y-\" or \"z-\""},
-    {"top", "write \"y+\" or \"z+\""},
-    {"front", "write \"y-\" or \"z-\""},
-    {"back", "write \"y+\" or \"z+\""},
+    {"bottom front", "write \"y-\" or \"z-\""},
+    {"top back", "write \"y+\" or \"z+\""},
     {"all", "write \"*\""},
 }};
 
-template <std::size_t count>
-std::string advice_in(const std::array<Advice, count>& list, std::string_view name) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const Advice& one) { return one.name == name; });
-  return found == list.end() ? "" : std::string(found->text);
+std::string advice_in(std::span<const Advice> list, std::string_view name) {
+  for (const auto& [names, text] : list)
+    if (fmt::format(" {} ", names).find(fmt::format(" {} ", name)) != std::string::npos)
+      return std::string(text);
+  return "";
 }
 
 }  // namespace

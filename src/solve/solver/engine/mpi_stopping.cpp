@@ -1,15 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "comm/collectives.hpp"
-#include "solver/engine/norm_slot.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
 #include "solver/engine/stopping.hpp"
 
 namespace halocline::solver {
 namespace {
+
+/// Storage for the norm of a sweep, and its copy to the host. Holds one norm at a time: begin(),
+/// one or more sweeps, end(), value().
+class NormSlot {
+ public:
+  explicit NormSlot(bool on_gpu)
+      : norm_(device::allocate(on_gpu ? Memory::device : Memory::host, sizeof(double))),
+        on_host_(on_gpu ? device::allocate(Memory::pinned, sizeof(double)) : norm_) {}
+
+  /// Sets the norm to zero and returns the address for sweeps to add to. Ordered by `stream`.
+  double* begin(Stream stream) {
+    if (stream.is_host())
+      *static_cast<double*>(norm_.get()) = 0;
+    else
+      device::clear(norm_.get(), sizeof(double), stream);
+    return static_cast<double*>(norm_.get());
+  }
+  /// Starts the copy to the host, after the last sweep. Ordered by `stream`.
+  void end(Stream stream) {
+    if (stream.is_host()) return;
+    device::copy(on_host_.get(), norm_.get(), sizeof(double), stream);
+    arrived_.record(stream);
+  }
+  /// Waits for the copy and returns the norm.
+  double value() const {
+    arrived_.wait();
+    return *static_cast<const double*>(on_host_.get());
+  }
+
+ private:
+  std::shared_ptr<void> norm_, on_host_;  // the same on the host
+  device::Event arrived_;
+};
 
 class MpiStopping final : public Stopping {
  public:
