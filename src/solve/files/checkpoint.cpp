@@ -41,7 +41,7 @@ std::int64_t room_for_head(const CheckpointContent& content) {
       std::bit_ceil(static_cast<std::uint64_t>(besides + of_part * parts + names + run)));
 }
 
-/// One after the other, for files without HDF5's structure.
+/// Places the arrays one after the other, for files without HDF5's structure.
 ImageLayout layout_in_turn(std::int64_t begin, std::int64_t field_bytes,
                            const CheckpointContent& content) {
   ImageLayout layout;

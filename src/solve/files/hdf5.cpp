@@ -26,7 +26,7 @@ constexpr int scalar = 0, contiguous = 1, early = 1, never = 1;
 constexpr int earliest_format = 0, format_of_18 = 1;
 constexpr Id by_default = 0, all_values = 0;
 
-/// The functions that are used of it, as its headers declare them from 1.10 on.
+/// The functions in use, as the headers of HDF5 declare them from 1.10 on.
 struct Library {
   explicit Library(void* handle) : symbols(handle) {}
 
@@ -176,7 +176,8 @@ void add_attribute(Id of, const std::string& name, Id type, const Item& space, c
   checked(hdf5.write_attribute(attribute.get(), type, values), what);
 }
 
-/// Its place is known before its values are, and the same data makes the same file at any time.
+/// Makes a dataset whose place is known before its values. The same data makes the same file at any
+/// time.
 Item new_dataset(Id group, const std::string& name, Type type,
                  std::span<const std::int64_t> shape) {
   const Library& hdf5 = library();
@@ -193,7 +194,7 @@ Item new_dataset(Id group, const std::string& name, Type type,
           hdf5.close_dataset};
 }
 
-/// A file without a name, nor a place on a disk.
+/// A file in memory, without a name.
 Descriptor new_memory() {
   Descriptor memory(::memfd_create("halocline", MFD_CLOEXEC));
   checked(memory.get(), "be given memory for a file");

@@ -211,13 +211,13 @@ std::string ImageTimes::begin(std::optional<TemporaryFile>& temporary, Otherwise
   return path;
 }
 
-/// Where a field begins at a time.
+/// Returns the offset of a field at a time.
 std::int64_t ImageTimes::place(std::size_t field, std::int64_t time) const {
   const Int3 cells = grid_.cells().values();
   return layout_.first.fields[field] + time * cells.x * cells.y * cells.z * image_.element_bytes;
 }
 
-/// Beyond the times that the file counts.
+/// Writes a time beyond those that the file counts.
 void ImageTimes::write(const FieldList& fields, double time, const std::string& path) {
   CollectiveFile file = opened(communicator_, path, path_);
   for (std::size_t f = 0; f < fields.size(); ++f)
@@ -227,8 +227,8 @@ void ImageTimes::write(const FieldList& fields, double time, const std::string& 
   file.close();
 }
 
-/// Once their values are on the disk. Each number is written at once, and never are there more
-/// times than the file counts.
+/// Sets the number of times, once their values are on the disk. Each number is written at once, so
+/// the file never counts more times than it has.
 void ImageTimes::count(std::int64_t times, const std::string& path) {
   const std::string count = bytes_of(times);
   CollectiveFile file = opened(communicator_, path, path_);

@@ -82,7 +82,7 @@ std::string words(const Numbers& numbers) {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
 
-/// As the value of an attribute of XML.
+/// Escapes a text for an attribute of XML.
 std::string in_attribute(std::string_view text) {
   std::string escaped;
   for (const char c : text)

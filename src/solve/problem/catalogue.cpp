@@ -19,7 +19,7 @@
 namespace halocline::problem {
 namespace {
 
-// To look at all of a large folder takes time.
+// Limits the time of the search in a large folder.
 constexpr int most_entries = 10'000;
 
 /// Returns the path of a problem file in the folder of a path that is none: "cond.toml" for cond

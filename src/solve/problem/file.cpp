@@ -101,7 +101,7 @@ class Reader {
     refuse(node, fmt::format("'{}' must be a table", name));
   }
 
-  /// In the order of the file.
+  /// Lists the entries of a table in the order of the file.
   std::vector<Entry> entries(const toml::table& table) const {
     std::vector<Entry> all;
     for (const auto& [key, value] : table)
@@ -168,7 +168,7 @@ class Reader {
     return located(found->get(), begin);
   }
 
-  /// Where in the file the text of a string begins, behind its quotes.
+  /// Returns the text of a string with its place in the file, behind the quotes.
   Written located(const std::string& text, std::size_t begin) const {
     const std::string_view all = file_.source.text();
     std::size_t at = begin;

@@ -15,7 +15,7 @@
 
 namespace halocline {
 
-/// As text of the language: `words` around the parts, "(", " + ", ")".
+/// Text of the language: `words` around the parts, "(", " + ", ")".
 struct Formula::Node {
   std::vector<std::string> words;  ///< one more than parts
   std::vector<Formula> parts;

@@ -24,7 +24,7 @@ using Kind = Syntax::Kind;
 constexpr std::string_view index_names = "ijk";
 // a^n up to here is a product.
 constexpr int largest_power = 16;
-// Of expressions and the locals in them, so that no text can exhaust the stack.
+// The depth of expressions with the locals in them, so that no text can exhaust the stack.
 constexpr int most_levels = 1024;
 
 struct Function {
@@ -409,7 +409,7 @@ class Meaning {
       refuse_at(syntax, why->second);
     if (function_named(name) != nullptr)
       refuse_at(syntax, "{} is a function: write {}(...)", name, name);
-    // Of another axis: nz, dz.
+    // A name of another axis: nz, dz.
     if (is_spacing(name) || is_reserved(name))
       refuse_at(syntax, "there is no '{}': the problem has {}", name, axes_text());
     if (name == "dt") refuse_at(syntax, "nothing is named 'dt'; add it under [parameters]");

@@ -9,8 +9,8 @@
 namespace halocline::problem {
 namespace {
 
-// To add this number and to subtract it rounds to a whole one: a double has no digits behind the
-// point there. A user's f32 update computes with 24 binary digits instead of 53.
+// Adding and subtracting this number rounds to a whole one: doubles of its size have no digits
+// behind the point. A user's f32 update computes with 24 binary digits instead of 53.
 constexpr std::pair<std::string_view, std::string_view> rounder{"C", "1.5*2^52"};
 constexpr std::string_view rounder_note = " (1.5*2^23 in updates of precision f32)";
 
@@ -148,7 +148,7 @@ constexpr std::array<Advice, 6> on_names{{
     {"true", "write a comparison, such as 1 > 0"},
     {"false", "write a comparison, such as 1 < 0"},
 }};
-// In small letters, with words joined.
+// Words in small letters and joined.
 constexpr std::array<Advice, 12> on_boundaries{{
     {"dirichlet fixed constant", "write { value = v }, v at the wall"},
     {"neumann gradient flux",

@@ -24,7 +24,7 @@ constexpr std::size_t most_searched = 8192;
 // The word for a request in braces of a message that is no expression.
 constexpr std::string_view largest_word = "largest ";
 
-/// In their order, each once.
+/// Returns the names in an expression, in their order and each once.
 std::vector<std::string> names_in(const Syntax& syntax) {
   std::vector<std::string> names;
   if (syntax.kind == Syntax::Kind::name) names.push_back(syntax.name);
@@ -117,7 +117,7 @@ class Parameters {
     }
   }
 
-  /// In the order of the file; those that are chosen take that value.
+  /// Evaluates parameters in the order of the file; chosen ones take the value of the choice.
   void evaluate_parameters(const std::map<std::string, double>& chosen) {
     for (const ParameterText& parameter : file_.parameters) {
       const auto choice = chosen.find(parameter.name);
@@ -235,15 +235,15 @@ class Parameters {
                    fmt::format("'largest {}' in the message names no parameter", name));
   }
 
-  /// Searched for once for each name.
+  /// Searches once for each name.
   std::string known_largest_value(const Requirement& requirement, const std::string& name) {
     const auto [found, is_new] = largest_values_.try_emplace(name);
     if (is_new) found->second = largest_value(requirement, name);
     return found->second;
   }
 
-  /// Between 0 and the value that was refused, rounded down: users copy it. "unknown" if that would
-  /// take too long to find.
+  /// Returns a value between 0 and the refused one, rounded down, since users copy it; "unknown" if
+  /// the search would take too long.
   std::string largest_value(const Requirement& requirement, const std::string& name) {
     require_parameter(requirement, name);
     const auto numbers = names_.numbers;

@@ -19,7 +19,7 @@ std::size_t code_points(std::string_view text) {
 
 /// A long line is cut around the marked part, and control characters are replaced.
 constexpr std::size_t most_before = 60, most_shown = 100;
-/// Of a message; those without a user's names have up to 300 bytes.
+/// The longest message; those without a user's names have up to 300 bytes.
 constexpr std::size_t most_bytes = 1000;
 
 /// Each code point in one column.

@@ -75,7 +75,7 @@ class Tokens {
       throw Mistake(at_, 1, "a number ends here; write " + instead_of_rest());
   }
 
-  /// Of a number that something follows, such as 1d-3, 1.5f, 1_000, 2u.
+  /// Returns the advice on a number that something follows, such as 1d-3, 1.5f, 1_000, 2u.
   std::string instead_of_rest() const {
     std::string_view rest = text_.substr(at_ + 1);
     const char letter = text_[at_];

@@ -11,7 +11,7 @@
 namespace halocline::problem {
 namespace {
 
-// To look for formulas in longer lines, or with more ends, takes time.
+// Limits the time of the search for formulas.
 constexpr std::size_t most_looked_at = 1000, most_ends = 16;
 
 constexpr std::string_view blanks = " \t\r";
@@ -133,7 +133,7 @@ std::optional<std::string_view> bare_key(std::string_view code, std::size_t at) 
   return code.substr(begin, at + 1 - begin);
 }
 
-/// Of .5, 5., 5.e3 and 01, which are numbers of formulas only.
+/// Whether it is a number of formulas only: .5, 5., 5.e3 or 01.
 bool is_no_toml(std::string_view number) {
   const auto has_digit = [&](std::size_t at) { return at < number.size() && is_digit(number[at]); };
   const std::size_t point = number.find('.');

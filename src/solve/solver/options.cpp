@@ -146,7 +146,7 @@ OptionValue of() {
           .json = [](const SolveOptions& options) { return json_of(options.*member); }};
 }
 
-/// Of a member that checkpoints have.
+/// The same for a member that checkpoints have.
 template <auto member>
 OptionValue saved() {
   OptionValue value = of<member>();
@@ -378,7 +378,7 @@ std::vector<Option> all_rows() {
   return all;
 }
 
-/// Without quotes, and with paths of any bytes.
+/// Returns the text of a value, without quotes; paths may have any bytes.
 std::string text_of(const Json& json) {
   if (json.is_null()) return "auto";
   if (json.is_string()) return json.get<std::string>();

@@ -274,8 +274,8 @@ void SolveRun::note_end(const solver::Stopping& stopping) {
   note_growth();
 }
 
-/// Of a problem without a condition for it. A sweep changes a stable field less and less, or by
-/// about as much as before.
+/// Notes a growing norm of a problem without conditions on its step: a sweep changes a stable field
+/// less and less, or by about as much as before.
 void SolveRun::note_growth() {
   constexpr double much = 1e6;
   const auto& norms = result_.norm_history;

@@ -32,7 +32,7 @@ std::string fields_of_norm(const SolveResult& result) {
   return fmt::format(" of {}", fmt::join(result.norm_of, ", "));
 }
 
-/// Where a run has diverged, the cell is more useful than the sum.
+/// Returns the sum, and of a field that is not finite the first such cell.
 std::string sum_text(const SolveResult& result, const SolveResult::Field& field) {
   const std::string text = program::sum_text(field.sum);
   if (std::isfinite(field.sum) || !result.not_finite || result.not_finite->field != field.name)
@@ -41,7 +41,7 @@ std::string sum_text(const SolveResult& result, const SolveResult::Field& field)
                      cell_text(result.not_finite->cell, result.cells.axes()));
 }
 
-/// Of several fields each under its name.
+/// Adds sums and checksums; of several fields each under its name.
 void add_fields(Report& report, const SolveResult& result) {
   Table table{.key = "fields",
               .title = "",
@@ -72,7 +72,7 @@ void add_not_finite(Report& report, const SolveResult& result) {
   section->add_json("cell", program::list_of(Extents(cell, result.cells.axes())));
 }
 
-/// In the text at most some rows, unless a file has all.
+/// Adds all rows to the JSON, and at most 26 of them to the text.
 void add_series(Report& report, const SolveResult& result) {
   Section* const section = section_if(report, "series", result.series.has_value());
   if (section == nullptr) return;

@@ -18,7 +18,7 @@ struct CellOf {
   Int3 step;
 };
 
-/// A place with the cells there: of the fields, then of the coefficients.
+/// A cell with the values around it: of the fields, then of the coefficients.
 template <class Real>
 struct InterpretedCell : problem::CellPosition {
   const std::vector<CellOf<Real>>& cells;

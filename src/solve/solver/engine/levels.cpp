@@ -163,7 +163,7 @@ FieldStorage make_field(const Case& the_case, const Grid& grid, std::int64_t dep
 Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory) {
   const problem::Model& model = *the_case.model;
   const std::size_t count = model.levels();
-  // In turn for each field that does not follow another.
+  // Arrays by level, for each field that does not follow another.
   std::vector<Level> arrays(model.fields.size());
   for (std::size_t f = 0; f < model.fields.size(); ++f)
     for (std::size_t level = 0; !model.fields[f].follows && level < count; ++level)

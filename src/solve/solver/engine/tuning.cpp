@@ -29,8 +29,8 @@ constexpr double least_gain = 0.03;
 // Many ranks have dozens of process grids, of which those with more traffic are slower.
 constexpr std::size_t most_process_grids = 4;
 
-// Of the timed sweeps: enough that recording a graph again, and the barriers before and after, do
-// not matter. With 1 ms instead, sequential sweeps of 13 us were measured as 8 us.
+// The least time of the timed sweeps: recording a graph again, and the barriers before and after,
+// then do not matter. With 1 ms instead, sequential sweeps of 13 us were measured as 8 us.
 constexpr double seconds_of_trial = 0.01;
 
 /// Two runs whose difference is the time of whole units of sweeps, which are batches where the host

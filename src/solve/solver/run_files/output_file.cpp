@@ -58,7 +58,7 @@ class PictureFile final : public OutputFile {
     if (!first_range_) first_range_ = range_;
   }
 
-  /// Which range gives all pictures one scale, where it has widened.
+  /// Notes the range that gives all pictures one scale, where it has widened.
   void note(Notes& notes) const override {
     const auto &first = first_range_, &last = range_;
     std::string note;
@@ -103,12 +103,12 @@ FieldList fields_of(const Level& level, const Case::Output& output) {
   return fields;
 }
 
-/// Without a step in time, sweeps count as time.
+/// Returns the time after some sweeps; without dt, their number.
 double time_of(const Case& the_case, std::int64_t sweeps) {
   return the_case.model->dt ? the_case.time_of(sweeps) : static_cast<double>(sweeps);
 }
 
-/// Of which an earlier run may have written outputs, and this one will not.
+/// Returns the sweeps whose outputs an earlier run may have written, and this one will not.
 std::vector<std::int64_t> sweeps_of_earlier(const Case& the_case) {
   std::vector<std::int64_t> all;
   if (the_case.restart && the_case.output_every)

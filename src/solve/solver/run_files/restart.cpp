@@ -149,7 +149,7 @@ void take_arrays(SolveOptions& options) {
     if (array.use == SolveOptions::Array::Use::both) array.use = SolveOptions::Array::Use::result;
 }
 
-/// Where the values of a run are: sweeps in the file's name.
+/// Returns the number of sweeps in a file's name; nothing for other names.
 std::optional<std::int64_t> number_in(const std::string& name) {
   if (!name.starts_with(before_number) || !name.ends_with(after_number)) return std::nullopt;
   const std::string digits =
@@ -224,7 +224,7 @@ bool Restart::has(const std::string& field) const {
                      [&](const files::CheckpointPart& part) { return part.name == field; });
 }
 
-/// The last sweep of a run has a norm in any case, which one of more sweeps would not have.
+/// The last sweep of a run always has a norm, which a longer run might not have there.
 bool Restart::is_over() const {
   if (state.norms.empty() || state.norms.back().first != state.sweep - 1) return false;
   if ((state.sweep - 1) % head.run.at("norm_every").get<std::int64_t>() != 0) return false;

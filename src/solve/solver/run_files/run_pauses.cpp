@@ -115,7 +115,7 @@ bool RunPauses::is_finite(const Level& level) const {
   return comm::max_over_ranks(communicator_, std::int64_t{is_here ? 0 : 1}) == 0;
 }
 
-/// Those of the last sweep, if it was to be checked.
+/// Compares the bits of the last sweep, if it is one to check.
 void RunPauses::check_bits(std::int64_t sweeps, const Level& level) {
   if (!spot_check_) return;
   std::string wrong;

@@ -23,10 +23,10 @@ namespace {
 
 using Writing = SolveOptions::Writing;
 
-/// Where copies lie; the later one wins if ranks differ.
+/// The memory of copies; the later one counts if ranks differ.
 enum class Room { with_fields, on_host, none };
 
-/// Left free in a memory: others allocate, too, during a run.
+/// Left free in a memory for other programs.
 constexpr double share_left_free = 0.05;
 
 bool has_room(double bytes, double free, double total) {

@@ -34,7 +34,7 @@ using problem::Op;
 // Rows side by side, because a tile then reads each row of the input from the second-level cache
 // little more than once, not three times, and because more loads from memory are in flight.
 constexpr std::int64_t most_rows = 8;
-/// Of a row of a tile, in any precision.
+/// Bytes of a row of a tile, in any precision.
 constexpr std::int64_t most_row_bytes = 1024;
 
 /// An operand: values of the cells of a tile, adjacent in a row, or one for each row.
@@ -212,7 +212,7 @@ HWY_NOINLINE void run_select(const Extent& extent, const Sources<Real>& from, Re
   }
 }
 
-/// Not by vectors: those without the operation would round twice.
+/// Without vectors: levels that lack the operation would round twice.
 template <class Real>
 HWY_NOINLINE void run_fma(const Extent& extent, const Sources<Real>& from, Real* to,
                           std::int64_t to_step) {
@@ -408,9 +408,9 @@ class Machine {
     return const_cast<Real*>(cell(corner, at));
   }
 
-  /// So that whole vectors, and lines, can be streamed to the first output from then on. Where rows
-  /// are not aligned alike, tiles begin with the row: the order in which a row's squares are added
-  /// up must not depend on the neighbouring rows.
+  /// Returns the cells before whole vectors, and lines, can be streamed to the first output. Where
+  /// rows are not aligned alike, tiles begin with the row: the order in which a row's squares are
+  /// added up must not depend on the neighbouring rows.
   std::int64_t cells_to_alignment() const {
     constexpr std::int64_t line = 64 / std::int64_t{sizeof(Real)};
     const Corner& out = block_.out[tape_.outputs[0].field];
@@ -456,7 +456,7 @@ class Machine {
         run_as_pair(instruction, from, to);
     }
     for (const Output& output : tape_.outputs) store(output, norm);
-    // A field that follows another changes to what the other was.
+    // A field that follows another takes the old values of that one.
     if (norm.kind == Norm::none) return;
     for (const std::size_t field : model_.norm_of)
       if (const auto& followed = model_.fields[field].follows)

@@ -39,7 +39,7 @@ class RowNorm {
   double value_ = 0;
 };
 
-/// A place with all fields and coefficients.
+/// A cell with the values of all fields and coefficients around it.
 template <class Real>
 struct CellOfViews : problem::CellPosition {
   const std::vector<BrickView<const Real>>& views;
@@ -85,7 +85,7 @@ class ReferenceSweep final : public Sweep {
     if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
   }
 
-  /// Of a field, at the cell that was evaluated last.
+  /// Returns the new value of a field at the cell evaluated last.
   Real new_value(std::size_t f, Int3 at) const {
     const auto& follows = model_.fields[f].follows;
     return follows ? views_[*follows](at.x, at.y, at.z)

@@ -92,7 +92,7 @@ class OverlapStepper final : public SingleSweeps {
     if (rim.empty()) arguments.reduction = reduction;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
     runner().exchange().finish(step.level, branch);
-    // Those next to owned cells again, with the same values.
+    // Ghosts next to owned cells are filled again, with the same values.
     fill_ghosts(step, stencil::Ghosts::Beside::held, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
       arguments.region = rim[box];
