@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/baseline.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <halocline/error.hpp>
 
 #include "base/text/format.hpp"
 #include "base/text/words.hpp"
+#include "comm/collectives.hpp"
 #include "program/shares.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/engine/tuning.hpp"
@@ -57,6 +61,24 @@ Chosen choose_execution_of_one_rank(const TuningParts& parts, SolveOptions& opti
   options.schedule = "auto";
   options.graph = SolveOptions::Graphs::automatic;
   return choose_execution(parts, notes);
+}
+
+/// Adds what rank 0 found, on all ranks; the others have no baseline.
+void add_notes(const Communicator& communicator, const Baseline& baseline,
+               const SolveResult& result, Notes& notes) {
+  const std::uint64_t checksum = comm::sum_over_ranks(communicator, baseline.checksum);
+  if (checksum != result.checksum)
+    notes.add(fmt::format("the result of the baseline differs: its checksum is {:016x}", checksum));
+  const auto mine = static_cast<std::int64_t>(baseline.notes.all().size());
+  const std::int64_t count = comm::max_over_ranks(communicator, mine);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string note = comm::broadcast(
+        communicator, i < mine ? baseline.notes.all()[static_cast<std::size_t>(i)] : "", 0);
+    // The notes of the run already have it.
+    const std::vector<std::string>& known = notes.all();
+    if (std::find(known.begin(), known.end(), note) == known.end())
+      notes.add(fmt::format("baseline: {}", note));
+  }
 }
 
 }  // namespace
@@ -110,6 +132,34 @@ std::optional<std::string> note_on_speedup(const RunsCompared& runs) {
       same ? "" : fmt::format(" (schedule {})", runs.one_schedule), time(runs.all_seconds),
       runs.ranks, same ? "" : fmt::format(" (schedule {})", runs.all_schedule),
       bytes(runs.one_bytes), bytes(runs.all_bytes), runs.ranks);
+}
+
+void compare_with_baseline(const BaselineParts& parts, const Grid& grid, SolveResult& result,
+                           Notes& notes) {
+  const Communicator& communicator = parts.communicator;
+  Baseline baseline;
+  comm::on_first_rank(communicator, [&] {
+    try {
+      baseline = run_baseline(parts);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("the baseline on one rank: {}", error.what()));
+    }
+  });
+  // The other ranks have zeros.
+  const RunsCompared runs{
+      .ranks = communicator.size(),
+      .one_seconds = comm::max_over_ranks(communicator, baseline.loop_seconds),
+      .all_seconds = result.loop_seconds,
+      .one_bytes = comm::max_over_ranks(communicator, baseline.bytes),
+      .all_bytes = comm::max_over_ranks(communicator, bytes_of_all(parts.the_case, grid)),
+      .one_schedule = comm::broadcast(communicator, baseline.schedule, 0),
+      .all_schedule = result.schedule};
+  result.baseline = {.seconds = runs.one_seconds,
+                     .speedup = runs.speedup(),
+                     .efficiency = runs.speedup() / runs.ranks,
+                     .schedule = runs.one_schedule};
+  add_notes(communicator, baseline, result, notes);
+  if (const auto note = note_on_speedup(runs)) notes.add(*note);
 }
 
 }  // namespace halocline::solver

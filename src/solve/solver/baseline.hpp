@@ -53,4 +53,9 @@ struct RunsCompared {
 /// Explains a speed-up more than 5 % above the number of ranks; nothing for others.
 std::optional<std::string> note_on_speedup(const RunsCompared& runs);
 
+/// Runs the baseline on rank 0, compares the run of `result` with it, and sets result.baseline.
+/// Collective; throws, the same on every rank, as run_baseline() does.
+void compare_with_baseline(const BaselineParts& parts, const Grid& grid, SolveResult& result,
+                           Notes& notes);
+
 }  // namespace halocline::solver

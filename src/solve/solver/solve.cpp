@@ -76,7 +76,6 @@ class SolveRun {
   void note_end(const solver::Stopping& stopping);
   void note_growth();
   void find_not_finite();
-  void add_notes_of(const solver::Baseline& baseline);
   double glups_of(std::int64_t sweeps, double seconds) const;
   const Grid& grid() const { return chosen_.runner->grid(); }
 
@@ -432,51 +431,13 @@ void SolveRun::verify() {
 }
 
 void SolveRun::compare_with_one_rank() {
-  solver::Baseline baseline;
-  comm::on_first_rank(communicator_, [&] {
-    try {
-      baseline = solver::run_baseline({.communicator = communicator_,
-                                       .the_case = case_,
-                                       .options = options_,
-                                       .target = target_,
-                                       .sweep = sweep_options_,
-                                       .sweeps = result_.sweeps});
-    } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("the baseline on one rank: {}", error.what()));
-    }
-  });
-  // The other ranks have zeros.
-  const solver::RunsCompared runs{
-      .ranks = communicator_.size(),
-      .one_seconds = comm::max_over_ranks(communicator_, baseline.loop_seconds),
-      .all_seconds = result_.loop_seconds,
-      .one_bytes = comm::max_over_ranks(communicator_, baseline.bytes),
-      .all_bytes = comm::max_over_ranks(communicator_, solver::bytes_of_all(case_, grid())),
-      .one_schedule = comm::broadcast(communicator_, baseline.schedule, 0),
-      .all_schedule = result_.schedule};
-  result_.baseline = {.seconds = runs.one_seconds,
-                      .speedup = runs.speedup(),
-                      .efficiency = runs.speedup() / runs.ranks,
-                      .schedule = runs.one_schedule};
-  add_notes_of(baseline);
-  if (const auto note = solver::note_on_speedup(runs)) notes_.add(*note);
-}
-
-void SolveRun::add_notes_of(const solver::Baseline& baseline) {
-  const std::uint64_t checksum = comm::sum_over_ranks(communicator_, baseline.checksum);
-  if (checksum != result_.checksum)
-    notes_.add(
-        fmt::format("the result of the baseline differs: its checksum is {:016x}", checksum));
-  const auto mine = static_cast<std::int64_t>(baseline.notes.all().size());
-  const std::int64_t count = comm::max_over_ranks(communicator_, mine);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::string note = comm::broadcast(
-        communicator_, i < mine ? baseline.notes.all()[static_cast<std::size_t>(i)] : "", 0);
-    // The notes of the run already have it.
-    const std::vector<std::string>& known = notes_.all();
-    if (std::find(known.begin(), known.end(), note) == known.end())
-      notes_.add(fmt::format("baseline: {}", note));
-  }
+  solver::compare_with_baseline({.communicator = communicator_,
+                                 .the_case = case_,
+                                 .options = options_,
+                                 .target = target_,
+                                 .sweep = sweep_options_,
+                                 .sweeps = result_.sweeps},
+                                grid(), result_, notes_);
 }
 
 // ---- entry points ----
