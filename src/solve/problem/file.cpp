@@ -80,6 +80,12 @@ class Reader {
   [[noreturn]] void refuse(const toml::node& node, const std::string& what) const {
     refuse(place_of(node), length_of(node), what);
   }
+  /// The same with values for the text.
+  template <class At, class First, class... Rest>
+  [[noreturn]] void refuse(const At& at, fmt::format_string<First, Rest...> what, First&& first,
+                           Rest&&... rest) const {
+    refuse(at, fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
 
   toml::table parsed() const {
     if (const auto at = find_long_key(file_.source.text()))
@@ -98,7 +104,7 @@ class Reader {
 
   const toml::table& table(const toml::node& node, std::string_view name) const {
     if (const toml::table* const found = node.as_table()) return *found;
-    refuse(node, fmt::format("'{}' must be a table", name));
+    refuse(node, "'{}' must be a table", name);
   }
 
   /// Lists the entries of a table in the order of the file.
@@ -114,16 +120,15 @@ class Reader {
   [[noreturn]] void refuse_key(const Entry& entry, const std::string& where,
                                const std::vector<std::string>& known) const {
     const std::string question = do_you_mean(entry.key, known);
-    refuse(entry, fmt::format("{} has no key '{}'{}", where, entry.key,
-                              question.empty() ? fmt::format("; it has: {}", fmt::join(known, ", "))
-                                               : question));
+    refuse(entry, "{} has no key '{}'{}", where, entry.key,
+           question.empty() ? fmt::format("; it has: {}", fmt::join(known, ", ")) : question);
   }
 
   // ---- values ----
 
   std::string text(const toml::node& node, std::string_view what) const {
     if (const auto* const found = node.as_string()) return found->get();
-    refuse(node, fmt::format("{} must be a text in quotes", what));
+    refuse(node, "{} must be a text in quotes", what);
   }
 
   /// The path of a file, which errors name.
@@ -137,14 +142,14 @@ class Reader {
   std::int64_t whole(const toml::node& node, std::string_view what, std::int64_t least) const {
     const auto* const found = node.as_integer();
     if (found == nullptr || found->get() < least)
-      refuse(node, fmt::format("{} must be a whole number from {}", what, least));
+      refuse(node, "{} must be a whole number from {}", what, least);
     return found->get();
   }
 
   const toml::array& array(const toml::node& node, std::string_view what) const {
     if (const toml::array* const found = node.as_array(); found != nullptr && !found->empty())
       return *found;
-    refuse(node, fmt::format("{} must be a list", what));
+    refuse(node, "{} must be a list", what);
   }
 
   /// The file's own spelling of a number, so that it is read as an expression reads it.
@@ -163,8 +168,7 @@ class Reader {
       return {digits, begin, digits.size() == length_of(node)};
     }
     const auto* const found = node.as_string();
-    if (found == nullptr)
-      refuse(node, fmt::format("{} must be a number, or an expression in quotes", what));
+    if (found == nullptr) refuse(node, "{} must be a number, or an expression in quotes", what);
     return located(found->get(), begin);
   }
 
@@ -210,16 +214,14 @@ class Reader {
   void declare(const Entry& entry, Spacing spacing = Spacing::refused) {
     const std::string& name = entry.key;
     if (name.empty() || !begins_name(name[0]) || !std::all_of(name.begin(), name.end(), is_of_name))
-      refuse(entry,
-             fmt::format("'{}' is no name: use letters, digits and _, a letter first", name));
+      refuse(entry, "'{}' is no name: use letters, digits and _, a letter first", name);
     const bool is_spacing = name == "dx" || name == "dy" || name == "dz";
     if (name.size() > most_letters)
-      refuse(entry,
-             fmt::format("a name has at most {} letters, not {}", most_letters, name.size()));
+      refuse(entry, "a name has at most {} letters, not {}", most_letters, name.size());
     if (is_reserved(name) || (is_spacing && spacing == Spacing::refused))
-      refuse(entry, fmt::format("'{}' has a meaning already", name));
+      refuse(entry, "'{}' has a meaning already", name);
     if (!declared_.insert(name).second)
-      refuse(entry, fmt::format("'{}' is the name of something else in this file", name));
+      refuse(entry, "'{}' is the name of something else in this file", name);
   }
 
   // ---- keys ----
@@ -255,7 +257,7 @@ class Reader {
       const std::int64_t count = whole(value, "the number of axes", 1);
       if (count > 3) refuse(value, "a problem has 1, 2 or 3 axes");
       if (std::find(axes.begin(), axes.end(), count) != axes.end())
-        refuse(value, fmt::format("{} stands here twice", count));
+        refuse(value, "{} stands here twice", count);
       axes.push_back(static_cast<int>(count));
     };
     if (node.is_array())
@@ -297,7 +299,7 @@ class Reader {
     const std::string word = text(node, "'precision'");
     if (word == name_of(Precision::f32)) return Precision::f32;
     if (word == name_of(Precision::f64)) return Precision::f64;
-    refuse(node, fmt::format("there is no precision '{}'; there are: f32, f64", word));
+    refuse(node, "there is no precision '{}'; there are: f32, f64", word);
   }
 
   void read_parameter(const Entry& entry) {
@@ -316,7 +318,7 @@ class Reader {
           refuse_key(fact, "a parameter", {"value", "help"});
         }
       }
-      if (!has_value) refuse(entry, fmt::format("parameter '{}' has no value", entry.key));
+      if (!has_value) refuse(entry, "parameter '{}' has no value", entry.key);
     } else {
       parameter.value = written(*entry.value, "a parameter");
     }
@@ -374,7 +376,7 @@ class Reader {
       if (std::exchange(has_value, true))
         refuse(fact, "a coefficient has a value or a file, not both");
     }
-    if (!has_value) refuse(entry, fmt::format("coefficient '{}' has no value", entry.key));
+    if (!has_value) refuse(entry, "coefficient '{}' has no value", entry.key);
     file_.coefficients.push_back(std::move(coefficient));
   }
 
@@ -414,12 +416,12 @@ class Reader {
       const auto& counts = file_.axes;  // none: any number
       if (!counts.empty() &&
           static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end())) <= axis)
-        refuse(entry, fmt::format("there is no side along {}: 'axes' is {}", axis_names[axis],
-                                  fmt::join(counts, ", ")));
+        refuse(entry, "there is no side along {}: 'axes' is {}", axis_names[axis],
+               fmt::join(counts, ", "));
       for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
         if (entry.key.size() == 2 && entry.key[1] != "-+"[side]) continue;
         if (field.boundary[2 * axis + side])
-          refuse(entry, fmt::format("side {}{} stands here twice", axis_names[axis], "-+"[side]));
+          refuse(entry, "side {}{} stands here twice", axis_names[axis], "-+"[side]);
         field.boundary[2 * axis + side] = one;
       }
     }
@@ -441,13 +443,13 @@ class Reader {
       advice =
           "there are: \"periodic\", \"reflect\", { outside = v }, { value = v }, "
           "{ derivative = g } and { mixed = { a = ..., b = ..., c = ... } }";
-    refuse(node, fmt::format("there is no boundary '{}'; {}", word, advice));
+    refuse(node, "there is no boundary '{}'; {}", word, advice);
   }
 
   /// `sides` are keys that may also be meant.
   [[noreturn]] void refuse_boundary_key(const Entry& entry, std::vector<std::string> sides) const {
     if (const std::string advice = advice_on_boundary(entry.key); !advice.empty())
-      refuse(entry, fmt::format("a boundary has no key '{}'; {}", entry.key, advice));
+      refuse(entry, "a boundary has no key '{}'; {}", entry.key, advice);
     sides.insert(sides.end(), {"outside", "value", "derivative", "mixed"});
     refuse_key(entry, "a boundary", sides);
   }
@@ -465,9 +467,10 @@ class Reader {
     }
     const toml::table* const facts = node.as_table();
     if (facts == nullptr)
-      refuse(node, fmt::format("a boundary is a word in quotes or a table: write {{ value = {} }} "
-                               "for a value at the wall",
-                               node.is_number() ? spelling(node) : "v"));
+      refuse(node,
+             "a boundary is a word in quotes or a table: write {{ value = {} }} "
+             "for a value at the wall",
+             node.is_number() ? spelling(node) : "v");
     const std::vector<Entry> all = entries(*facts);
     if (all.size() != 1)
       refuse(node, "a boundary is one of periodic, reflect, outside, value, derivative, mixed");
@@ -486,8 +489,7 @@ class Reader {
         refuse_key(entry, "mixed", {"a", "b", "c"});
     for (const std::string_view name : {"a", "b", "c"}) {
       const toml::node* const weight = weights.get(name);
-      if (weight == nullptr)
-        refuse(node, fmt::format("mixed needs a, b and c; '{}' is missing", name));
+      if (weight == nullptr) refuse(node, "mixed needs a, b and c; '{}' is missing", name);
       boundary.values.push_back(written(*weight, name));
     }
     return boundary;
@@ -538,7 +540,7 @@ class Reader {
     for (const toml::node& one : array(node, "'of'")) {
       const std::string field = text(one, "a field of the norm");
       if (std::find(fields.begin(), fields.end(), field) != fields.end())
-        refuse(one, fmt::format("'{}' stands here twice", field));
+        refuse(one, "'{}' stands here twice", field);
       fields.push_back(field);
     }
   }
@@ -547,7 +549,7 @@ class Reader {
     const std::string word = text(node, "a norm");
     for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
       if (word == name_of(norm)) return norm;
-    refuse(node, fmt::format("there is no norm '{}'; there are: max, l2, none", word));
+    refuse(node, "there is no norm '{}'; there are: max, l2, none", word);
   }
 
   void check_limits() const {

@@ -117,9 +117,8 @@ class ModelBuilder {
     for (const FieldText& text : file_.fields) {
       const StartText* const initial = text_.for_axes(text.initial);
       if (initial == nullptr)
-        text_.refuse(
-            text.at, text.name.size(),
-            fmt::format("field '{}' has no 'initial' value for {}", text.name, text_.axes_text()));
+        text_.refuse(text, "field '{}' has no 'initial' value for {}", text.name,
+                     text_.axes_text());
       model_.fields.push_back({.name = text.name, .initial = start(*initial, Use::initial)});
     }
   }
@@ -135,22 +134,20 @@ class ModelBuilder {
     for (const NamedText& update : file_.updates) {
       const auto index = field_named(update.name);
       if (!index)
-        text_.refuse(update.at, update.name.size(),
-                     fmt::format("there is no field '{}' to update{}", update.name,
-                                 do_you_mean(update.name, names_.fields)));
+        text_.refuse(update, "there is no field '{}' to update{}", update.name,
+                     do_you_mean(update.name, names_.fields));
       updates[*index] = &update;
     }
     for (std::size_t i = 0; i < updates.size(); ++i) {
       const FieldText& text = file_.fields[i];
       if (updates[i] == nullptr)
-        text_.refuse(text.at, text.name.size(),
-                     fmt::format("field '{}' has no update; what does not change belongs in "
-                                 "[coefficients.{}]",
-                                 text.name, text.name));
+        text_.refuse(text,
+                     "field '{}' has no update; what does not change belongs in "
+                     "[coefficients.{}]",
+                     text.name, text.name);
       const Written* const written = text_.for_axes(updates[i]->value);
       if (written == nullptr)
-        text_.refuse(updates[i]->at, text.name.size(),
-                     fmt::format("field '{}' has no update for {}", text.name, text_.axes_text()));
+        text_.refuse(*updates[i], "field '{}' has no update for {}", text.name, text_.axes_text());
       make_update(i, *written);
     }
   }
@@ -232,11 +229,10 @@ class ModelBuilder {
     const auto& boundary = text.boundary[side];
     if (!boundary) {
       if (reach > 0)
-        text_.refuse(
-            text.at, text.name.size(),
-            fmt::format("field '{}' is read beyond side {}, which has no 'boundary'; give it one, "
-                        "such as boundary = \"reflect\" or boundary = {{ value = 0 }}",
-                        text.name, side_text(side)));
+        text_.refuse(text,
+                     "field '{}' is read beyond side {}, which has no 'boundary'; give it one, "
+                     "such as boundary = \"reflect\" or boundary = {{ value = 0 }}",
+                     text.name, side_text(side));
       return;
     }
     SideRule rule{.kind = boundary->kind};
@@ -304,8 +300,7 @@ class ModelBuilder {
   double tolerance_of(const Written& written) {
     const double tolerance = text_.number(written);
     if (!(tolerance >= 0) || std::isinf(tolerance))
-      text_.refuse(written,
-                   fmt::format("the tolerance is {}; use a finite number from 0", tolerance));
+      text_.refuse(written, "the tolerance is {}; use a finite number from 0", tolerance);
     return tolerance;
   }
 
@@ -314,12 +309,10 @@ class ModelBuilder {
     if (!model_.dt)
       text_.refuse(written, "'time' needs a parameter named dt; add it under [parameters]");
     if (!(*model_.dt > 0) || !std::isfinite(*model_.dt))
-      text_.refuse(written, fmt::format("dt is {}; to stop at a time it must be a positive number",
-                                        *model_.dt));
+      text_.refuse(written, "dt is {}; to stop at a time it must be a positive number", *model_.dt);
     const double sweeps = std::ceil(time / *model_.dt * (1 - 1e-12));
     if (!(sweeps >= 0) || sweeps > 9e15)
-      text_.refuse(written,
-                   fmt::format("time {} takes {} sweeps of dt = {}", time, sweeps, *model_.dt));
+      text_.refuse(written, "time {} takes {} sweeps of dt = {}", time, sweeps, *model_.dt);
     return static_cast<std::int64_t>(sweeps);
   }
 

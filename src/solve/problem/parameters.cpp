@@ -80,9 +80,8 @@ class Parameters {
       const double spacing =
           (model_.upper[a] - model_.lower[a]) / static_cast<double>(model_.cells[axis]);
       if (!(spacing > 0) || !std::isfinite(spacing))
-        text_.refuse(upper[a],
-                     fmt::format("'upper' must be above 'lower' along {}: {} is not above {}",
-                                 axis_name(axis), model_.upper[a], model_.lower[a]));
+        text_.refuse(upper[a], "'upper' must be above 'lower' along {}: {} is not above {}",
+                     axis_name(axis), model_.upper[a], model_.lower[a]);
       names_.numbers[name] = spacing;
     }
   }
@@ -231,8 +230,7 @@ class Parameters {
 
   void require_parameter(const Requirement& requirement, const std::string& name) const {
     if (parameter_named(name) == nullptr)
-      text_.refuse(requirement.condition,
-                   fmt::format("'largest {}' in the message names no parameter", name));
+      text_.refuse(requirement.condition, "'largest {}' in the message names no parameter", name);
   }
 
   /// Searches once for each name.

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,6 +59,18 @@ class Translator {
   [[noreturn]] void refuse(std::size_t at, std::size_t length, const std::string& what) const;
   [[noreturn]] void refuse(const Written& written, const std::string& what) const;
   [[noreturn]] void refuse(const std::string& what) const;
+  /// At the name of a field, a coefficient, a local or an update.
+  template <class Named>
+  requires requires(Named named) { named.at, named.name.size(); }
+  [[noreturn]] void refuse(const Named& named, const std::string& what) const {
+    refuse(named.at, named.name.size(), what);
+  }
+  /// The same with values for the text, at anything of those.
+  template <class At, class First, class... Rest>
+  [[noreturn]] void refuse(const At& at, fmt::format_string<First, Rest...> what, First&& first,
+                           Rest&&... rest) const {
+    refuse(at, fmt::format(what, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
 
  private:
   template <class Work>
