@@ -165,7 +165,7 @@ void expect_the_same_with_stops(const SolveOptions& options, const solver::Execu
       {.intervals = intervals,
        .on_pause = [&](std::int64_t sweeps, std::size_t level, solver::Stopping&) {
          visits.emplace_back(sweeps, checksum_of(stopping, level));
-         return solver::Pauses::Then::resume;
+         return solver::Pauses::Next::resume;
        }});
   EXPECT_EQ(result.loop.sweeps, expected.loop.sweeps);
   EXPECT_EQ(result.loop.sweeps<*options.sweeps, *options.tolerance> 0);

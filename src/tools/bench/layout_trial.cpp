@@ -34,7 +34,7 @@ LayoutTrial::LayoutTrial(const LayoutTrialParts& parts)
 }
 
 LayoutTrial::Times LayoutTrial::run(std::int64_t sweeps) {
-  using Then = solver::Pauses::Then;
+  using Then = solver::Pauses::Next;
   const solver::Execution execution{
       .schedule = moved_sweeps_ ? moved_sweeps_.get() : &solver::find_schedule("sequential")};
   // A run that ended with the last sweep that counts would give that one no rim.
