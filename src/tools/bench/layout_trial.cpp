@@ -34,7 +34,7 @@ LayoutTrial::LayoutTrial(const LayoutTrialParts& parts)
 }
 
 LayoutTrial::Times LayoutTrial::run(std::int64_t sweeps) {
-  using Then = solver::Pauses::Next;
+  using Next = solver::Pauses::Next;
   const solver::Execution execution{
       .schedule = moved_sweeps_ ? moved_sweeps_.get() : &solver::find_schedule("sequential")};
   // A run that ended with the last sweep that counts would give that one no rim.
@@ -42,7 +42,7 @@ LayoutTrial::Times LayoutTrial::run(std::int64_t sweeps) {
   longer.sweeps = sweeps + longer.halo_depth;
   const solver::Pauses pauses{.intervals = {sweeps + 1},
                               .on_pause = [](std::int64_t done, std::size_t, solver::Stopping&) {
-                                return done == 0 ? Then::resume : Then::end;
+                                return done == 0 ? Next::resume : Next::end;
                               }};
   const auto after_sweep = [](std::int64_t, const solver::Stopping&) {};
   const solver::RunState start{.level = level_, .norms = {}};
