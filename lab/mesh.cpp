@@ -131,11 +131,11 @@ MeshTimeline MeshBench::typical_exchange(MeshExchange& exchange, const std::vect
 }
 
 MeshDeadlock MeshBench::deadlock_of(const MeshExchange::Stuck& stuck) {
-  const auto waiting = std::count_if(
-      stuck.standings.begin(), stuck.standings.end(),
-      [](const auto& standing) { return standing.does != Standing::Does::nothing_more; });
+  const auto waiting =
+      std::count_if(stuck.states.begin(), stuck.states.end(),
+                    [](const auto& state) { return state.does != WaitState::Does::nothing_more; });
   return {stuck.circle, static_cast<int>(waiting) - static_cast<int>(stuck.circle.size()),
-          text_of_circle(stuck.circle, stuck.standings)};
+          cycle_text(stuck.circle, stuck.states)};
 }
 
 MeshTimeline MeshBench::timeline_of(const MeshExchange& exchange,

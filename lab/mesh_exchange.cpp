@@ -14,7 +14,7 @@ namespace halocline::bench {
 namespace {
 
 using Call = MeshStep::Call;
-using Does = Standing::Does;
+using Does = WaitState::Does;
 
 bool is_send(const MeshStep& step) { return step.call == Call::send || step.call == Call::isend; }
 
@@ -48,7 +48,7 @@ MeshExchange::MeshExchange(const Communicator& communicator, const MeshNeighbour
       neighbours_(neighbours),
       bytes_(bytes),
       memory_(allocate_together(communicator, memory_bytes(bytes))),
-      posts_(communicator, mesh_lanes, memory_) {}
+      posted_(communicator, mesh_lanes, memory_) {}
 
 std::byte* MeshExchange::outgoing(int lane) const {
   return static_cast<std::byte*>(memory_.get()) + lane * bytes_;
@@ -85,16 +85,16 @@ std::optional<std::string> MeshExchange::first_wrong(int round) const {
 }
 
 void MeshExchange::begin() {
-  posts_.clear();
+  posted_.clear();
   times_.messages.clear();
-  standing_ = {};
+  state_ = {};
   times_.begin = Clock::now();
 }
 
 void MeshExchange::note_ends() {
   times_.end = Clock::now();
   for (std::size_t i = 0; i < times_.messages.size(); ++i)
-    times_.messages[i].end = posts_.done_at(i);
+    times_.messages[i].end = posted_.done_at(i);
 }
 
 void MeshExchange::post(const MeshStep& step) {
@@ -102,30 +102,30 @@ void MeshExchange::post(const MeshStep& step) {
   times_.messages.push_back({step, Clock::now(), {}});
   const std::uint32_t bit = 1u << step.lane;
   if (is_send(step)) {
-    standing_.sent |= bit;
-    posts_.send(step.peer, step.lane, {outgoing(step.lane), size});
+    state_.sent |= bit;
+    posted_.send(step.peer, step.lane, {outgoing(step.lane), size});
   } else {
-    standing_.received |= bit;
-    posts_.receive(step.peer, step.lane, {incoming(step.lane), size});
+    state_.received |= bit;
+    posted_.receive(step.peer, step.lane, {incoming(step.lane), size});
   }
 }
 
 /// False if a deadlock was found meanwhile.
 bool MeshExchange::wait_until(const char* site, const std::function<std::string()>& missing,
-                              const std::function<bool()>& done, RollCall* watch) {
-  auto verdict = RollCall::Verdict::open;
+                              const std::function<bool()>& done, DeadlockDetector* watch) {
+  auto verdict = DeadlockDetector::Verdict::open;
   comm::wait_until(communicator_.state(), {.site = site, .missing = missing}, [&] {
     if (done()) return true;
-    if (watch != nullptr) verdict = watch->look(standing_);
-    return verdict != RollCall::Verdict::open;
+    if (watch != nullptr) verdict = watch->look(state_);
+    return verdict != DeadlockDetector::Verdict::open;
   });
-  return verdict != RollCall::Verdict::deadlock;
+  return verdict != DeadlockDetector::Verdict::deadlock;
 }
 
-bool MeshExchange::wait(const MeshStep& step, RollCall* watch) {
-  standing_.does = doing(step);
-  standing_.peer = step.peer;
-  standing_.lane = step.lane;
+bool MeshExchange::wait(const MeshStep& step, DeadlockDetector* watch) {
+  state_.does = doing(step);
+  state_.peer = step.peer;
+  state_.lane = step.lane;
   const auto missing = [&] {
     return step.call == Call::wait_all
                ? "its neighbours"
@@ -134,12 +134,12 @@ bool MeshExchange::wait(const MeshStep& step, RollCall* watch) {
   const std::size_t last = times_.messages.size() - 1;
   const bool well = wait_until(
       site_of(step), missing,
-      [&] { return step.call == Call::wait_all ? posts_.all_done() : posts_.done(last); }, watch);
-  ++standing_.step;
+      [&] { return step.call == Call::wait_all ? posted_.all_done() : posted_.done(last); }, watch);
+  ++state_.step;
   return well;
 }
 
-bool MeshExchange::take(const MeshStep& step, RollCall* watch) {
+bool MeshExchange::take(const MeshStep& step, DeadlockDetector* watch) {
   if (step.call != Call::wait_all) post(step);
   return !blocks(step) || wait(step, watch);
 }
@@ -151,22 +151,22 @@ void MeshExchange::run(const std::vector<MeshStep>& steps) {
 }
 
 std::optional<MeshExchange::Stuck> MeshExchange::try_out(const std::vector<MeshStep>& steps) {
-  RollCall watch(communicator_);
+  DeadlockDetector watch(communicator_);
   begin();
   std::size_t done = 0;
   bool well = true;
   while (well && done < steps.size()) well = take(steps[done++], &watch);
   note_ends();
   if (well) {
-    standing_.does = Does::nothing_more;
+    state_.does = Does::nothing_more;
     well = wait_until(
         "the end of a mesh exchange", [] { return "the other ranks"; }, [] { return false; },
         &watch);
     if (well) return std::nullopt;
   }
   // All ranks know, so all post what they have not come to, and messages get through.
-  Stuck result{watch.circle(), watch.standings(), Clock::now()};
-  if (standing_.does != Does::nothing_more) times_.end = result.found;
+  Stuck result{watch.circle(), watch.states(), Clock::now()};
+  if (state_.does != Does::nothing_more) times_.end = result.found;
   for (MeshTimes::Message& message : times_.messages)
     if (message.end == Clock::time_point()) message.end = result.found;
   const MeshTimes stuck = times_;

@@ -11,9 +11,9 @@
 #include <halocline/communicator.hpp>
 
 #include "base/recorder.hpp"
+#include "lab/deadlock_detector.hpp"
 #include "lab/mesh_order.hpp"
-#include "lab/posts.hpp"
-#include "lab/roll_call.hpp"
+#include "lab/posted_messages.hpp"
 
 namespace halocline::bench {
 
@@ -50,7 +50,7 @@ class MeshExchange {
   /// was doing then, and who waits in a circle; nothing if all went well. Collective.
   struct Stuck {
     std::vector<int> circle;
-    std::vector<Standing> standings;
+    std::vector<WaitState> states;
     Clock::time_point found;  ///< by this rank; others may have gone on before
   };
   std::optional<Stuck> try_out(const std::vector<MeshStep>& steps);
@@ -59,11 +59,11 @@ class MeshExchange {
   const MeshTimes& times() const { return times_; }
 
  private:
-  bool take(const MeshStep& step, RollCall* watch);
+  bool take(const MeshStep& step, DeadlockDetector* watch);
   void post(const MeshStep& step);
-  bool wait(const MeshStep& step, RollCall* watch);
+  bool wait(const MeshStep& step, DeadlockDetector* watch);
   bool wait_until(const char* site, const std::function<std::string()>& missing,
-                  const std::function<bool()>& done, RollCall* watch);
+                  const std::function<bool()>& done, DeadlockDetector* watch);
   void begin();
   void note_ends();
   std::byte* outgoing(int lane) const;
@@ -73,8 +73,8 @@ class MeshExchange {
   MeshNeighbours neighbours_;
   std::int64_t bytes_;
   std::shared_ptr<void> memory_;
-  Posts posts_;
-  Standing standing_;
+  PostedMessages posted_;
+  WaitState state_;
   MeshTimes times_;
 };
 

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // With itself, as the command does to find out whether it is a report.
     doctor::changes(theirs, theirs, "hostile.json");
     doctor::changes(theirs, ours, "hostile.json");
-    doctor::setbacks(theirs, ours, "hostile.json");
+    doctor::regressions(theirs, ours, "hostile.json");
   });
   return 0;
 }

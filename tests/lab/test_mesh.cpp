@@ -11,7 +11,7 @@
 #include "lab/mesh.hpp"
 #include "lab/mesh_exchange.hpp"
 #include "lab/mesh_timeline.hpp"
-#include "lab/standing.hpp"
+#include "lab/wait_state.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
@@ -26,13 +26,13 @@ using bench::MeshMessage;
 using bench::MeshOrder;
 using bench::MeshStep;
 using bench::MeshTiming;
-using bench::Standing;
+using bench::WaitState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using Call = MeshStep::Call;
-using Does = Standing::Does;
+using Does = WaitState::Does;
 using Way = MeshMessage::Way;
 
 /// In a 2x2 mesh that does not wrap around, with rank 1 on the right and rank 2 above.
@@ -74,43 +74,43 @@ TEST(MeshOrder, PostsReceivesFirst) {
                   MeshStep{Call::wait_all}));
 }
 
-Standing sends_to(int peer, int lane = 0) {
+WaitState sends_to(int peer, int lane = 0) {
   return {.does = Does::sends, .peer = peer, .lane = lane, .sent = 1u << lane};
 }
-Standing receives_from(int peer, int lane = 0) {
+WaitState receives_from(int peer, int lane = 0) {
   return {.does = Does::receives, .peer = peer, .lane = lane, .received = 1u << lane};
 }
 
 TEST(CircleOfWaits, IsFoundWhereItBegins) {
-  const std::vector<Standing> four{sends_to(1), sends_to(3), sends_to(0), sends_to(2)};
-  EXPECT_THAT(bench::circle_of_waits(four), ElementsAre(0, 1, 3, 2));
-  EXPECT_EQ(bench::text_of_circle({0, 1, 3, 2}, four),
+  const std::vector<WaitState> four{sends_to(1), sends_to(3), sends_to(0), sends_to(2)};
+  EXPECT_THAT(bench::wait_cycle(four), ElementsAre(0, 1, 3, 2));
+  EXPECT_EQ(bench::cycle_text({0, 1, 3, 2}, four),
             "0 -> 1 -> 3 -> 2 -> 0: each waits in a send whose receive is not posted");
-  const std::vector<Standing> behind{sends_to(1), sends_to(2), sends_to(1)};
-  EXPECT_THAT(bench::circle_of_waits(behind), ElementsAre(1, 2)) << "0 is not in it";
-  EXPECT_THAT(bench::circle_of_waits(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
+  const std::vector<WaitState> behind{sends_to(1), sends_to(2), sends_to(1)};
+  EXPECT_THAT(bench::wait_cycle(behind), ElementsAre(1, 2)) << "0 is not in it";
+  EXPECT_THAT(bench::wait_cycle(std::vector{sends_to(0)}), ElementsAre(0)) << "itself";
 }
 
 TEST(CircleOfWaits, NeedsCallsThatNobodyAnswers) {
-  EXPECT_THAT(bench::circle_of_waits({}), IsEmpty());
-  std::vector<Standing> two{sends_to(1), sends_to(0)};
+  EXPECT_THAT(bench::wait_cycle({}), IsEmpty());
+  std::vector<WaitState> two{sends_to(1), sends_to(0)};
   two[1].received = 1u << 0;
-  EXPECT_THAT(bench::circle_of_waits(two), IsEmpty()) << "the first one's bytes can move";
+  EXPECT_THAT(bench::wait_cycle(two), IsEmpty()) << "the first one's bytes can move";
   two[1].received = 1u << 1;
-  EXPECT_THAT(bench::circle_of_waits(two), ElementsAre(0, 1)) << "another lane";
-  EXPECT_THAT(bench::circle_of_waits(std::vector{sends_to(1), Standing{}}), IsEmpty());
-  EXPECT_THAT(bench::circle_of_waits(
-                  std::vector{sends_to(1), Standing{.does = Does::waits_for_all, .received = 0}}),
+  EXPECT_THAT(bench::wait_cycle(two), ElementsAre(0, 1)) << "another lane";
+  EXPECT_THAT(bench::wait_cycle(std::vector{sends_to(1), WaitState{}}), IsEmpty());
+  EXPECT_THAT(bench::wait_cycle(
+                  std::vector{sends_to(1), WaitState{.does = Does::waits_for_all, .received = 0}}),
               IsEmpty());
 }
 
 TEST(CircleOfWaits, MayBeOfReceives) {
-  const std::vector<Standing> two{receives_from(1), receives_from(0)};
-  EXPECT_THAT(bench::circle_of_waits(two), ElementsAre(0, 1));
-  EXPECT_THAT(bench::text_of_circle({0, 1}, two), HasSubstr("a receive whose send"));
-  const std::vector<Standing> mixed{sends_to(1), receives_from(0, 2)};
-  EXPECT_THAT(bench::circle_of_waits(mixed), ElementsAre(0, 1));
-  EXPECT_THAT(bench::text_of_circle({0, 1}, mixed), HasSubstr("a send or receive"));
+  const std::vector<WaitState> two{receives_from(1), receives_from(0)};
+  EXPECT_THAT(bench::wait_cycle(two), ElementsAre(0, 1));
+  EXPECT_THAT(bench::cycle_text({0, 1}, two), HasSubstr("a receive whose send"));
+  const std::vector<WaitState> mixed{sends_to(1), receives_from(0, 2)};
+  EXPECT_THAT(bench::wait_cycle(mixed), ElementsAre(0, 1));
+  EXPECT_THAT(bench::cycle_text({0, 1}, mixed), HasSubstr("a send or receive"));
 }
 
 TEST(MeshBench, MakesTheMeshSquare) {

@@ -37,7 +37,7 @@ class Probe : public testing::Test {
     said_.clear();
     probe::try_in_ranks(communicator_with(), {.paths = std::move(paths), .bytes = std::move(bytes)},
                         [this](const std::string& line) { said_ += line + '\n'; });
-    const probe::PathsSaid said = probe::read_paths(said_);
+    const probe::PathLines said = probe::read_paths(said_);
     EXPECT_EQ(said.ended, rank() == 0);
     std::vector<PathResult> results;
     for (const auto& [result, is_decided] : said.rows) {

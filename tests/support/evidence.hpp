@@ -65,7 +65,7 @@ inline Evidence with_gpus() {
   NodeFacts& node = evidence.facts.node;
   node.built_with_cuda = true;
   node.gpu_files = 2;
-  RankFacts& ranks = evidence.facts.ranks;
+  ProbeFacts& ranks = evidence.facts.ranks;
   for (const int rank : {0, 1}) {
     machine::RankFacts facts;
     facts.rank = rank;
@@ -101,7 +101,7 @@ inline PathResult& aware(Evidence& evidence) { return evidence.paths.back(); }
 inline Evidence three_nodes() {
   Evidence evidence = with_gpus();
   evidence.ranks = evidence.nodes = 3;
-  RankFacts& ranks = evidence.facts.ranks;
+  ProbeFacts& ranks = evidence.facts.ranks;
   ranks.ranks.push_back(ranks.ranks.back());
   ranks.machine.push_back(ranks.machine.back());
   for (const int node : {0, 1, 2}) {

@@ -100,7 +100,7 @@ TEST(DoctorAdvice, WhatStopsARunInTimeToSaveIt) {
   EXPECT_EQ(stop_line({.starter = Starter::hydra, .launcher = "mpiexec.hydra"}),
             "kill -USR1 PID (the process id of mpiexec.hydra)");
   EXPECT_EQ(stop_line({.starter = Starter::srun}), "scancel --signal=USR1 JOB");
-  for (const Starter other : {Starter::pals, Starter::as_told})
+  for (const Starter other : {Starter::pals, Starter::as_given})
     EXPECT_THAT(stop_line({.starter = other}), StartsWith("touch FOLDER/stop"));
   Evidence evidence = healthy();
   evidence.facts.launching.launcher = Launcher{.path = "/opt/site/run", .arguments = {}};

@@ -39,12 +39,12 @@ TEST(DoctorFindings, NoLauncher) {
 TEST(DoctorFindings, TheLauncherOfAnotherFamily) {
   Evidence evidence = healthy();
   evidence.facts.launching.objection = "belongs to MPICH";
-  evidence.facts.misstarted = RankFacts{.ranks = {{.size = 1}, {.size = 1}}};
+  evidence.facts.failed_start = ProbeFacts{.ranks = {{.size = 1}, {.size = 1}}};
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "launcher of another MPI",
                                   "each of 2 ranks ran alone", "/usr/bin/mpirun.openmpi")));
-  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
 }
 
 TEST(DoctorFindings, RanksAloneUnderSrun) {
@@ -128,7 +128,7 @@ TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
 
 TEST(DoctorFindings, ParametersInFiles) {
   Evidence evidence = healthy();
-  evidence.facts.misstarted = RankFacts{.ended_badly = "unable to reach each other"};
+  evidence.facts.failed_start = ProbeFacts{.ended_badly = "unable to reach each other"};
   evidence.facts.launching.blamed_files = {
       {"/home/me/.openmpi/mca-params.conf", {{"btl", "self"}}}};
   evidence.facts.launching.other_files = "/etc/openmpi/openmpi-mca-params.conf";
@@ -143,7 +143,7 @@ TEST(DoctorFindings, ParametersInFiles) {
 
 TEST(DoctorFindings, AStartThatFailsByChance) {
   Evidence evidence = healthy();
-  evidence.facts.misstarted = RankFacts{.ended_badly = "lost connection"};
+  evidence.facts.failed_start = ProbeFacts{.ended_badly = "lost connection"};
   evidence.facts.launching.failed_by_chance = true;
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start every time",
                                                       "lost connection", "repeat doctor")));
@@ -256,7 +256,7 @@ TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
       ElementsAre(finding(Severity::broken, what,
                           "a job that had finished its tests: timed out after 20 s; Open MPI 4.1.6",
                           "--mca pml ob1")));
-  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
   evidence.bad_ends.push_back("another");
   evidence.facts.node.mpi = "MPICH 4.0.2";
   evidence.facts.node.family = MpiFamily::mpich;
@@ -278,14 +278,14 @@ TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
 
 TEST(DoctorFindings, AnotherLauncherTakenInstead) {
   Evidence evidence = healthy();
-  evidence.facts.misstarted = RankFacts{};
-  evidence.facts.misstarted->ended_badly = "timed out after 20 s";
+  evidence.facts.failed_start = ProbeFacts{};
+  evidence.facts.failed_start->ended_badly = "timed out after 20 s";
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "do not start", "timed out after 20 s",
                                   "doctor used /usr/bin/mpirun.openmpi")));
-  evidence.facts.misstarted->ended_badly.clear();
-  evidence.facts.misstarted->ranks = {{.size = 4}};
+  evidence.facts.failed_start->ended_badly.clear();
+  evidence.facts.failed_start->ranks = {{.size = 4}};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "does not start the 2 ranks", "started 4",
                                   "write {ranks}")));
@@ -430,8 +430,8 @@ TEST(DoctorFindings, ALimitThatIsTooShortBreaksNothing) {
 
 TEST(DoctorFindings, SettingsWithoutWhichRanksStart) {
   Evidence evidence = healthy();
-  evidence.facts.misstarted = RankFacts{};
-  evidence.facts.misstarted->ended_badly = "exit code 1; its output: PML foo cannot be selected";
+  evidence.facts.failed_start = ProbeFacts{};
+  evidence.facts.failed_start->ended_badly = "exit code 1; its output: PML foo cannot be selected";
   evidence.facts.launching.blamed = {{"OMPI_MCA_pml", "foo"}};
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "do not start with OMPI_MCA_pml=foo",
@@ -464,11 +464,11 @@ TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
   settings = {{"OMPI_MCA_btl", "self,tcp"}};
   EXPECT_THAT(findings(evidence), detour("OMPI_MCA_btl is 'self,tcp'; 8 bytes", "add vader"));
   evidence.facts.launching.blamed = {{"OMPI_MCA_btl", "self,tcp"}};
-  evidence.facts.misstarted = RankFacts{.ended_badly = "unreachable"};
+  evidence.facts.failed_start = ProbeFacts{.ended_badly = "unreachable"};
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, "do not start with")))
       << "ranks did not get it";
   evidence.facts.launching.blamed.clear();
-  evidence.facts.misstarted.reset();
+  evidence.facts.failed_start.reset();
   evidence.paths[1].times.front().us = 1.27;
   EXPECT_THAT(findings(evidence), IsEmpty()) << "as fast as shared memory";
   evidence.paths[1].times.front().us = 12;

@@ -87,7 +87,7 @@ TEST(DoctorLibraries, NcclThatFails) {
   const char* what = "NCCL 2.28.9 does not work between the GPUs of a node";
   EXPECT_THAT(findings(evidence), ElementsAre(finding(Severity::broken, what, "no answer for 10 s",
                                                       "NCCL_NVLS_ENABLE=0")));
-  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
   evidence.facts.ranks.libraries = {nccl("2.30.7")};
   EXPECT_THAT(findings(evidence).at(0).fix,
               AllOf(HasSubstr("NCCL_P2P_DISABLE=1"), Not(HasSubstr("NVLS"))));

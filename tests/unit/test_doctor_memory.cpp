@@ -59,7 +59,7 @@ TEST(DoctorMemory, ThatMpiDoesNotTake) {
   EXPECT_THAT(findings(evidence),
               ElementsAre(finding(Severity::broken, "(cudaMallocAsync) and from CUDA's virtual",
                                   "vmm memory: byte 3", "cudaMalloc")));
-  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::ill);
+  EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
 }
 
 TEST(DoctorMemory, ThatMpiIsSlowWith) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "doctor/advice.hpp"
-#include "doctor/said.hpp"
+#include "doctor/fact_lines.hpp"
 #include "probe/jobs.hpp"
 #include "probe/lines.hpp"
 #include "probe/ring.hpp"
@@ -218,10 +218,10 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
 TEST(DoctorNodes, SayWhatTheyAre) {
   NodeSeen node = three_nodes().facts.ranks.nodes[1];
   node.near_adapters = {{0, "mlx5_1", doctor::Nearness::pxb}};
-  const RankFacts facts =
-      read_rank_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
-                      line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
-                      line_of(Link{0, 1, 2.5, 20}) + "\n" + probe::ends_line() + "\n");
+  const ProbeFacts facts =
+      read_probe_facts(line_of(node) + "\n" + speed_line(1, node.speeds[0]) + "\n" +
+                       line_of(three_nodes().facts.ranks.nodes[0]) + "\n" +
+                       line_of(Link{0, 1, 2.5, 20}) + "\n" + probe::ends_line() + "\n");
   ASSERT_EQ(facts.nodes.size(), 2U);
   EXPECT_EQ(facts.nodes[0].host, "n1");
   EXPECT_EQ(facts.nodes[1].kernel_driver, "580.65.06");

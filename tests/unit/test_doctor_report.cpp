@@ -137,10 +137,10 @@ TEST(DoctorReport, TellsWhatHasBecomeWorse) {
   Evidence now = with_gpus();
   const std::string before = json_of(now);
   now.paths[1].times[0].us *= 2;
-  EXPECT_THAT(setbacks(before, json_of(now), "f"), IsEmpty()) << "that much may be chance";
+  EXPECT_THAT(regressions(before, json_of(now), "f"), IsEmpty()) << "that much may be chance";
   now.paths[1].times[0].us *= 5;
   now.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
-  EXPECT_THAT(setbacks(before, json_of(now), "f"),
+  EXPECT_THAT(regressions(before, json_of(now), "f"),
               testing::UnorderedElementsAre(
                   AllOf(testing::Field(&Finding::severity, Severity::slow),
                         testing::Field(&Finding::what,
@@ -148,8 +148,8 @@ TEST(DoctorReport, TellsWhatHasBecomeWorse) {
                   AllOf(testing::Field(&Finding::severity, Severity::slow),
                         testing::Field(&Finding::what, HasSubstr("peer:device worked once")),
                         testing::Field(&Finding::seen, HasSubstr("invalid handle")))));
-  EXPECT_THAT(setbacks(json_of(now), before, "f"), IsEmpty()) << "it has become better";
-  EXPECT_THROW(setbacks("{}", before, "f"), Error);
+  EXPECT_THAT(regressions(json_of(now), before, "f"), IsEmpty()) << "it has become better";
+  EXPECT_THROW(regressions("{}", before, "f"), Error);
 }
 
 TEST(DoctorReport, NamesChangesInWords) {

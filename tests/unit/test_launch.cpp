@@ -631,48 +631,49 @@ TEST(RunJob, TellsOfAJobWhoseFirstMarkedLineDoesNotCome) {
   EXPECT_EQ(told, 1);
 }
 
-// -------------------------------------------------------------------------------------- Sieve
+// --------------------------------------------------------------------------------------
+// OutputFilter
 
 /// Passes a text through in pieces of such a size.
-std::string sifted(Sieve& sieve, const std::string& text, std::size_t piece) {
+std::string filtered(OutputFilter& filter, const std::string& text, std::size_t piece) {
   std::string passed;
   for (std::size_t at = 0; at < text.size(); at += piece)
-    passed += sieve.pass(text.substr(at, piece));
-  return passed + sieve.finish();
+    passed += filter.pass(text.substr(at, piece));
+  return passed + filter.finish();
 }
 
 const std::string rule = std::string(74, '-') + "\n";
 
-TEST(Sieve, FindsTheMarkInPiecesOfAnySize) {
+TEST(OutputFilter, FindsTheMarkInPiecesOfAnySize) {
   for (std::size_t piece = 1; piece < 40; ++piece) {
-    Sieve sieve("mark: ", Explanations::withheld);
-    EXPECT_EQ(sifted(sieve, "a\nmark: 1\nmar b\nmark: 2 x\r\n--- c ma", piece),
+    OutputFilter filter("mark: ", Explanations::withheld);
+    EXPECT_EQ(filtered(filter, "a\nmark: 1\nmar b\nmark: 2 x\r\n--- c ma", piece),
               "a\nmar b\n--- c ma");
-    EXPECT_THAT(sieve.marked(), ElementsAre("1", "2 x"));
+    EXPECT_THAT(filter.marked(), ElementsAre("1", "2 x"));
   }
 }
 
-TEST(Sieve, WithholdsExplanations) {
+TEST(OutputFilter, WithholdsExplanations) {
   const std::string explained = rule + "No slots.\n\n  - none\n" + rule;
   for (const std::size_t piece : {1U, 7U, 1000U}) {
-    Sieve sieve("", Explanations::withheld);
-    EXPECT_EQ(sifted(sieve, "a\n" + explained + "b\n" + explained, piece), "a\nb\n");
-    EXPECT_EQ(sieve.withheld(), explained + explained);
-    Sieve open("", Explanations::passed);
-    EXPECT_EQ(sifted(open, "a\n" + explained, piece), "a\n" + explained);
+    OutputFilter filter("", Explanations::withheld);
+    EXPECT_EQ(filtered(filter, "a\n" + explained + "b\n" + explained, piece), "a\nb\n");
+    EXPECT_EQ(filter.withheld(), explained + explained);
+    OutputFilter open("", Explanations::passed);
+    EXPECT_EQ(filtered(open, "a\n" + explained, piece), "a\n" + explained);
   }
 }
 
-TEST(Sieve, TakesNothingForAnExplanationThatHasNoEnd) {
-  Sieve sieve("", Explanations::withheld);
-  EXPECT_EQ(sifted(sieve, "a\n" + rule + "b\nc", 5), "a\n" + rule + "b\nc");
-  EXPECT_EQ(sieve.withheld(), "");
+TEST(OutputFilter, TakesNothingForAnExplanationThatHasNoEnd) {
+  OutputFilter filter("", Explanations::withheld);
+  EXPECT_EQ(filtered(filter, "a\n" + rule + "b\nc", 5), "a\n" + rule + "b\nc");
+  EXPECT_EQ(filter.withheld(), "");
 }
 
-TEST(Sieve, KeepsNoPartOfAnOrdinaryLineBack) {
-  Sieve sieve("mark: ", Explanations::withheld);
-  EXPECT_EQ(sieve.pass("\rsweep 5 of 10"), "\rsweep 5 of 10");
-  EXPECT_EQ(sieve.pass("\rsweep 6 of 10"), "\rsweep 6 of 10");
+TEST(OutputFilter, KeepsNoPartOfAnOrdinaryLineBack) {
+  OutputFilter filter("mark: ", Explanations::withheld);
+  EXPECT_EQ(filter.pass("\rsweep 5 of 10"), "\rsweep 5 of 10");
+  EXPECT_EQ(filter.pass("\rsweep 6 of 10"), "\rsweep 6 of 10");
 }
 
 TEST(RunJob, KillsAJobThatIgnoresTheSignal) {

@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using probe::Path;
 using probe::PathResult;
-using probe::Stand;
+using probe::ProofRole;
 using proof::GpuPair;
 using proof::Outcome;
 using proof::Proof;
@@ -468,21 +468,22 @@ TEST_F(EnsureProofs, StartsNothingFromRanksThatMayNot) {
 }
 
 TEST(StandOf, TellsWhoMakesProofs) {
-  EXPECT_EQ(probe::stand_of({}), Stand::maker);
-  EXPECT_EQ(probe::stand_of({{"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}}), Stand::maker);
+  EXPECT_EQ(probe::proof_role({}), ProofRole::maker);
+  EXPECT_EQ(probe::proof_role({{"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}}), ProofRole::maker);
   const auto ompi = [](const char* rank) {
-    return probe::stand_of({{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "4"}});
+    return probe::proof_role({{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "4"}});
   };
-  EXPECT_EQ(ompi("0"), Stand::maker);
-  EXPECT_EQ(ompi("3"), Stand::other_rank);
-  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), Stand::maker);
-  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), Stand::other_rank);
-  EXPECT_EQ(probe::stand_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {launched_variable, "2"}}),
-            Stand::ours);
-  EXPECT_EQ(probe::stand_of({{"PALS_RANKID", "0"}}), Stand::no_probe_jobs);
-  EXPECT_EQ(probe::stand_of({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}),
-            Stand::no_probe_jobs);
-  EXPECT_EQ(probe::stand_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}), Stand::no_probe_jobs);
+  EXPECT_EQ(ompi("0"), ProofRole::maker);
+  EXPECT_EQ(ompi("3"), ProofRole::other_rank);
+  EXPECT_EQ(probe::proof_role({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), ProofRole::maker);
+  EXPECT_EQ(probe::proof_role({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), ProofRole::other_rank);
+  EXPECT_EQ(probe::proof_role({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {launched_variable, "2"}}),
+            ProofRole::ours);
+  EXPECT_EQ(probe::proof_role({{"PALS_RANKID", "0"}}), ProofRole::no_probe_jobs);
+  EXPECT_EQ(probe::proof_role({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}}),
+            ProofRole::no_probe_jobs);
+  EXPECT_EQ(probe::proof_role({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}}),
+            ProofRole::no_probe_jobs);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class SignalsThatEnd : public testing::TestWithParam<int> {};
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::dup2(::open(said.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
-  const EndingSignals signals(EndingSignals::Says::which);
+  const EndingSignals signals(EndingSignals::Message::printed);
   const TemporaryFile file(path);
   ::raise(signal);
   ::_exit(0);

@@ -14,7 +14,7 @@
 #include "comm/collectives.hpp"
 #include "exchange/selection/proved.hpp"
 #include "grid/halo_regions.hpp"
-#include "mpi/claims.hpp"
+#include "mpi/reported_capabilities.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -159,7 +159,7 @@ std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
   }
   // The proof is of bytes in a row. Where only UCX knows of GPUs, Open MPI packs others on the
   // host, which then reads a GPU's memory and crashes.
-  const std::int64_t denies = mpi::claims().takes_gpu.value_or(false) ? 0 : 1;
+  const std::int64_t denies = mpi::reported_capabilities().takes_gpu.value_or(false) ? 0 : 1;
   if (comm::max_over_ranks(of.communicator, denies) > 0)
     return fmt::format(
         "MPI takes {} memory, but does not say so of itself (MPIX_Query_cuda_support), and may "

@@ -45,7 +45,7 @@ class LayoutBench {
 
  private:
   void choose_target();
-  void say_what_runs();
+  void describe_run();
   void solve_plain();
   void check_room_for_plain(const solver::Reference& reference) const;
   enum class Kernels { usual, plain };
@@ -88,7 +88,7 @@ void LayoutBench::choose_target() {
       .communicator = &communicator_};
 }
 
-void LayoutBench::say_what_runs() {
+void LayoutBench::describe_run() {
   const solver::Case& the_case = cases_[0].the_case;
   const Grid grid(communicator_, the_case.grid);
   result_.problem = options_.problem;
@@ -143,7 +143,7 @@ void LayoutBench::solve_plain() {
           program::checksum(plain_->fields[f], Grid(0, 1, whole), sweep_options_.threads);
   });
   plain_checksums_ = comm::sum_over_ranks(communicator_, plain_checksums_);
-  result_.judge = reference.name;
+  result_.checker = reference.name;
   result_.checksum = plain_checksums_[0];
 }
 
@@ -186,7 +186,7 @@ std::optional<std::string> LayoutBench::difference(const LayoutTrial& trial) con
                                                            .fields = trial.newest(),
                                                            .norm_history = no_norms,
                                                            .expected = plain_ ? &*plain_ : nullptr,
-                                                           .reference = result_.judge});
+                                                           .reference = result_.checker});
   return fmt::format("checksum {:016x} instead of {:016x}: {}", checksums[0], result_.checksum,
                      cells.text);
 }
@@ -331,7 +331,7 @@ LayoutBenchResult LayoutBench::run() {
     cases_ = layout_cases(options_, communicator_.size(),
                           target_->gpu ? Processors::gpus : Processors::cpus);
   });
-  say_what_runs();
+  describe_run();
   timing::note_crowding(communicator_, notes_);
   const WaysAsked asked{.names = options_.ways,
                         .the_case = cases_[0].the_case,

@@ -96,7 +96,7 @@ struct LayoutBenchResult {
   std::int64_t sweeps = 0, repetitions = 0;
   int ranks = 0, nodes = 0, threads = 0;
   std::vector<RunDevice> devices{};
-  std::string judge{};         ///< what computed the plain run that all results are compared with
+  std::string checker{};       ///< what computed the plain run that all results are compared with
   std::uint64_t checksum = 0;  ///< of its first field, after `sweeps` + 1
   std::vector<LayoutTiming> timings{};
   std::vector<KernelGain> kernels{};  ///< for each layout that was timed, if there is a plain one

@@ -27,8 +27,8 @@ void add_where(Report& report, const LayoutBenchResult& result) {
   const std::string checksum = fmt::format("{:016x}", result.checksum);
   report.add("checksum", "checksum", checksum,
              fmt::format("{} of {}, as {} has it", checksum,
-                         wrong_of(result) ? "the right results" : "every result", result.judge));
-  report.add_json("judge", result.judge);
+                         wrong_of(result) ? "the right results" : "every result", result.checker));
+  report.add_json("judge", result.checker);
 }
 
 /// Everything about each combination, flat: a row is a row of a data frame.

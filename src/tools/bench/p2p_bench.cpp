@@ -36,7 +36,7 @@ struct Times {
 };
 
 /// One memory, and what the proofs say of it.
-struct Reached {
+struct MemoryTarget {
   solver::Target target;
   exchange::ProvedTransports proved;
 };
@@ -47,26 +47,26 @@ void scale(timing::TimeSummary& time, double factor) {
 }
 
 /// Keeps what is done, if that is wanted.
-using Keep = std::function<std::function<void()>(P2pWork what, std::int64_t messages,
-                                                 std::function<void()> work)>;
+using RecordSpans = std::function<std::function<void()>(P2pWork what, std::int64_t messages,
+                                                        std::function<void()> work)>;
 
 Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
-                const P2pBenchOptions& options, const Keep& keep) {
+                const P2pBenchOptions& options, const RecordSpans& record) {
   timing::LoopOptions loop = options.loop;
   loop.whose = timing::LoopOptions::Whose::first;
   const std::int64_t trips = bytes <= most_bytes_of_several ? trips_of_short_ones : 1;
   Times times;
   times.latency = timing::time_together(
-      pair, loop, keep(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));
+      pair, loop, record(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));
   scale(times.latency, 0.5 / static_cast<double>(trips));
   // A window is many messages already.
   loop.fewest = 5;
   loop.warm_up = 1;
   times.one_way = timing::time_together(
-      pair, loop, keep(P2pWork::one_way, options.window, [&] { path.one_way(options.window); }));
+      pair, loop, record(P2pWork::one_way, options.window, [&] { path.one_way(options.window); }));
   times.both_ways = timing::time_together(
       pair, loop,
-      keep(P2pWork::both_ways, 2 * options.window, [&] { path.both_ways(options.window); }));
+      record(P2pWork::both_ways, 2 * options.window, [&] { path.both_ways(options.window); }));
   return times;
 }
 
@@ -78,23 +78,23 @@ class P2pBench {
   P2pBenchResult run();
 
  private:
-  void reach_memories();
+  void choose_memories();
   void time_pair(const RankPair& ranks);
   GpuPair kind_of(const RankPair& ranks, const solver::Target& target) const;
-  std::vector<std::string> transports_for(const RankPair& ranks, const Reached& memory);
+  std::vector<std::string> transports_for(const RankPair& ranks, const MemoryTarget& memory);
   bool time(P2pTiming timing, const std::optional<Communicator>& pair,
             const solver::Target& target);
-  void tell(P2pTiming& timing, Times& times, std::string wrong, Notes& notes);
+  void broadcast_times(P2pTiming& timing, Times& times, std::string wrong, Notes& notes);
 
   Communicator communicator_;
   const P2pBenchOptions& options_;
-  std::vector<Reached> memories_;
+  std::vector<MemoryTarget> memories_;
   std::optional<P2pSpans> spans_;
   Notes notes_;
   P2pBenchResult result_;
 };
 
-void P2pBench::reach_memories() {
+void P2pBench::choose_memories() {
   const std::vector<transport::Pair> pairs = pairs_between_ranks(communicator_);
   for (const std::string& name : options_.memories) {
     SolveOptions where;
@@ -116,7 +116,8 @@ GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Target& target) c
 }
 
 /// Those that are wanted, or all, as far as they serve such ranks.
-std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const Reached& memory) {
+std::vector<std::string> P2pBench::transports_for(const RankPair& ranks,
+                                                  const MemoryTarget& memory) {
   const transport::Pair pair =
       communicator_.node_of(ranks.first) == communicator_.node_of(ranks.second)
           ? transport::Pair::same_node
@@ -143,7 +144,7 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks, const R
 }
 
 /// Tells what the first rank of a pair knows to all.
-void P2pBench::tell(P2pTiming& timing, Times& times, std::string wrong, Notes& notes) {
+void P2pBench::broadcast_times(P2pTiming& timing, Times& times, std::string wrong, Notes& notes) {
   const int root = timing.ranks.first;
   std::string bytes(sizeof times, '\0');
   std::memcpy(bytes.data(), &times, sizeof times);
@@ -183,7 +184,8 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
                                      notes);
     wrong = comm::first_text(*pair, path->first_wrong(0).value_or(""));
     if (!wrong.empty()) return;
-    const Keep keep = [&](P2pWork what, std::int64_t messages, std::function<void()> repeated) {
+    const RecordSpans record = [&](P2pWork what, std::int64_t messages,
+                                   std::function<void()> repeated) {
       if (!spans_) return repeated;
       return spans_->keep({.rank = communicator_.rank(),
                            .timing = result_.timings.size(),
@@ -191,7 +193,7 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
                            .messages = messages},
                           std::move(repeated));
     };
-    times = time_path(*pair, *path, timing.bytes, options_, keep);
+    times = time_path(*pair, *path, timing.bytes, options_, record);
     wrong = comm::first_text(*pair, path->first_wrong(1).value_or(""));
   };
   try {
@@ -206,7 +208,7 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
     if (spans_) spans_->forget(result_.timings.size());
     return false;
   }
-  tell(timing, times, std::move(wrong), notes);
+  broadcast_times(timing, times, std::move(wrong), notes);
   result_.timings.push_back(std::move(timing));
   return true;
 }
@@ -214,7 +216,7 @@ bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
 void P2pBench::time_pair(const RankPair& ranks) {
   const std::optional<Communicator> pair =
       comm::two_ranks(communicator_, ranks.first, ranks.second);
-  for (const Reached& memory : memories_)
+  for (const MemoryTarget& memory : memories_)
     for (const std::string& transport : transports_for(ranks, memory))
       for (const std::int64_t bytes : p2p_sizes(options_))
         if (!time({.ranks = ranks,
@@ -233,7 +235,7 @@ P2pBenchResult P2pBench::run() {
   result_.nodes = communicator_.node_count();
   result_.window = options_.window;
   result_.hosts = comm::gather_texts(communicator_, host_name());
-  reach_memories();
+  choose_memories();
   result_.are_crowded = timing::note_crowding(communicator_, notes_);
   if (options_.keeps_spans) spans_.emplace(communicator_);
   for (const RankPair& ranks : p2p_pairs(options_, communicator_.size())) time_pair(ranks);

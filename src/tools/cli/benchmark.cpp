@@ -53,7 +53,7 @@ RankJob Benchmark::job() const {
   job.wait_limit_seconds = common_.wait_limit_seconds;
   add_report(job.files, common_.json);
   job.files.add_result("--trace", common_.trace);
-  job.proofs.says = common_.quiet ? ProofWish::Says::nothing : ProofWish::Says::what_it_does;
+  job.proofs.notes = common_.quiet ? ProofRequest::Notes::none : ProofRequest::Notes::printed;
   return job;
 }
 
@@ -77,10 +77,10 @@ void write_results(const CommonOptions& options, const Report& report,
   attempts.finish();
 }
 
-int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong) {
+int report_wrong(const Communicator& world, const std::optional<std::string>& wrong) {
   const std::string first = comm::first_text(world, wrong.value_or(""));
   if (first.empty()) return exit_ok;
-  if (world.rank() == 0) complain("wrong result: " + first);
+  if (world.rank() == 0) print_error("wrong result: " + first);
   return exit_wrong_result;
 }
 

@@ -91,7 +91,7 @@ void write_results(const CommonOptions& options, const Report& report,
                    const std::optional<std::string>& trace = {});
 /// Lets the first rank say what any rank found wrong; returns the exit code, the same on all.
 /// Collective.
-int tell_wrong(const Communicator& world, const std::optional<std::string>& wrong);
+int report_wrong(const Communicator& world, const std::optional<std::string>& wrong);
 
 template <class Options, class Result>
 BenchCommand Benchmark::command(const Options& options,
@@ -111,7 +111,7 @@ BenchCommand Benchmark::command(const Options& options,
         if (common.trace) trace = trace_of(result);
       write_results(common, report_of(result), trace);
     });
-    return tell_wrong(world, wrong_of(result));
+    return report_wrong(world, wrong_of(result));
   };
   return command;
 }

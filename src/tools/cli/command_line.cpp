@@ -46,8 +46,8 @@ const char* other_examples =
     "  halocline doctor                                        # what works here, what to change\n";
 
 /// An option of the table, as the user wrote it.
-struct Given {
-  explicit Given(const solver::Option& row) : option(row) {}
+struct GivenOption {
+  explicit GivenOption(const solver::Option& row) : option(row) {}
 
   const solver::Option& option;
   std::optional<std::string> once;
@@ -66,7 +66,7 @@ struct Given {
 /// What is read of a solve, before it becomes options.
 struct SolveWords {
   std::optional<std::string> problem;
-  std::deque<Given> given;  // whose addresses stay
+  std::deque<GivenOption> given;  // whose addresses stay
   bool profile = false, quiet = false, explain = false;
 };
 
@@ -74,7 +74,7 @@ void add_rows(const OptionGroup& group, solver::Option::Group which, SolveWords&
   for (const solver::Option& option : solver::options()) {
     if (option.group != which) continue;
     const std::string flag(option.flag), word(option.word);
-    Given& given = words.given.emplace_back(option);
+    GivenOption& given = words.given.emplace_back(option);
     if (option.is_switch())
       group.flag(flag, given.is_on, option.help);
     else if (option.times == solver::Option::Times::any)
@@ -114,7 +114,7 @@ Extents cells_of_start(const SolveOptions& options) {
 SolveCommand finish(const SolveWords& words, SolveCommand command) {
   using Flag = SolveCommand::Flag;
   SolveOptions& options = command.options;
-  for (const Given& given : words.given) given.read_into(options);
+  for (const GivenOption& given : words.given) given.read_into(options);
   if (words.problem) options.problem = *words.problem;
   if (options.cells.axes() == 0 && options.cells_per_rank.axes() == 0)
     options.cells = cells_of_start(options);

@@ -43,12 +43,12 @@ std::string content_of(const std::string& path) {
 }
 
 int exit_code_of(doctor::Verdict verdict) {
-  if (verdict == doctor::Verdict::ill) return exit_wrong_result;
+  if (verdict == doctor::Verdict::problems) return exit_wrong_result;
   if (verdict == doctor::Verdict::untested) return exit_failure;
   return verdict == doctor::Verdict::incomplete ? exit_unavailable : exit_ok;
 }
 
-void say_on_terminal(const std::string& text) {
+void print_on_terminal(const std::string& text) {
   if (!errors_reach_a_terminal()) return;
   fmt::print(stderr, "{} ...\n", text);
   std::fflush(stderr);
@@ -77,14 +77,14 @@ int run_doctor(const DoctorCommand& command) {
                        .program = std::filesystem::read_symlink("/proc/self/exe"),
                        .launcher_hint = std::string(build_info::mpi_launcher),
                        .proofs = command.proofs,
-                       .says = say_on_terminal},
+                       .on_progress = print_on_terminal},
                       variables);
   doctor::ReportOptions options = command.report;
   if (before) {
     options.compared_with = command.compare;
     const std::string now = with_flags(render_json(doctor::report_of(diagnosis, {})));
     options.changes = doctor::changes(*before, now, *command.compare);
-    doctor::add_findings(diagnosis.found, doctor::setbacks(*before, now, *command.compare));
+    doctor::add_findings(diagnosis.found, doctor::regressions(*before, now, *command.compare));
   }
   const Report report = doctor::report_of(diagnosis, options);
   write_report(report, command.json, Text::shown);

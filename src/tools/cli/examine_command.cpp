@@ -14,7 +14,7 @@
 #include "comm/collectives.hpp"
 #include "comm/settings.hpp"
 #include "doctor/examine.hpp"
-#include "doctor/said.hpp"
+#include "doctor/fact_lines.hpp"
 #include "probe/jobs.hpp"
 
 namespace halocline::cli {

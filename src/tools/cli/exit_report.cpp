@@ -28,21 +28,22 @@ std::atomic<const char*> current_stage{""};
 std::atomic<pid_t> guarded{0};
 
 /// In one piece with the text, so that no launcher ends this process between the two.
-void tell(int code, std::string_view how, const std::string& text) {
+void print_report(int code, std::string_view how, const std::string& text) {
   const std::string line =
       our_start ? fmt::format("{}{}{}\n", mark_of(*our_start), code, how) : std::string();
-  complain_after(line, text);
+  print_error_after(line, text);
 }
 
 /// Called as a library ends this process.
-void stop_departure() {
+void report_library_exit() {
   if (guarded != ::getpid()) return;
   guarded = 0;
   const std::string_view stage = current_stage.load();
-  tell(exit_failure, by_a_library,
-       fmt::format("{} ended this process: its own output is above; 'halocline doctor' looks for "
-                   "the cause",
-                   stage.empty() ? "a library" : stage));
+  print_report(
+      exit_failure, by_a_library,
+      fmt::format("{} ended this process: its own output is above; 'halocline doctor' looks for "
+                  "the cause",
+                  stage.empty() ? "a library" : stage));
   ::syscall(SYS_exit_group, exit_failure);
 }
 
@@ -76,12 +77,12 @@ void take_start(std::vector<std::string>& words) {
 const std::optional<Start>& start_of_this_rank() { return our_start; }
 
 void report_begin() {
-  if (our_start) complain_after(mark_of(*our_start) + "begins\n", "");
+  if (our_start) print_error_after(mark_of(*our_start) + "begins\n", "");
 }
 
 void guard_exit() {
   guarded = ::getpid();
-  std::atexit(stop_departure);
+  std::atexit(report_library_exit);
 }
 
 void set_stage(const char* stage) { current_stage = stage; }
@@ -90,33 +91,33 @@ void set_rank(int rank) { is_first_rank = rank == 0; }
 
 int report_exit(int code) {
   guarded = 0;
-  if (our_start && (code != exit_ok || is_first_rank)) tell(code, "", "");
+  if (our_start && (code != exit_ok || is_first_rank)) print_report(code, "", "");
   return code;
 }
 
 int report_exit(int code, const std::string& text) {
   guarded = 0;
-  tell(code, "", text);
+  print_report(code, "", text);
   return code;
 }
 
 ExitReports read_exit_reports(const std::vector<std::string>& lines) {
-  ExitReports departures;
+  ExitReports reports;
   for (const std::string& line : lines) {
     int code = 0;
     const char* const end = line.data() + line.size();
     const auto [rest, error] = std::from_chars(line.data(), end, code);
     if (error != std::errc{}) continue;
-    departures.code = std::max(departures.code.value_or(exit_ok), code);
-    if (std::string_view(rest, end) == by_a_library) departures.by_a_library = true;
+    reports.code = std::max(reports.code.value_or(exit_ok), code);
+    if (std::string_view(rest, end) == by_a_library) reports.by_a_library = true;
   }
-  return departures;
+  return reports;
 }
 
 }  // namespace halocline::cli
 
 // Open MPI ends a process whose MPI_Init fails by this function, past all handlers of exit().
 extern "C" __attribute__((visibility("default"))) void _exit(int code) {
-  halocline::cli::stop_departure();
+  halocline::cli::report_library_exit();
   for (;;) ::syscall(SYS_exit_group, code);
 }

@@ -39,7 +39,7 @@ void set_stage(const char* stage);
 /// Reports the exit code to the command that started this rank, if there is one: on success rank 0
 /// only, on failure every rank, since rank 0 may be dead. Returns `code`.
 int report_exit(int code);
-/// The same, and prints what went wrong, as complain() does.
+/// The same, and prints what went wrong, as print_error() does.
 int report_exit(int code, const std::string& text);
 
 /// Sets this process's rank. Until then it is not taken for rank 0.

@@ -22,7 +22,7 @@ void print(const std::string& text) {
               fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-void complain(const std::string& text) { complain_after("", text); }
+void print_error(const std::string& text) { print_error_after("", text); }
 
 std::string printable(std::string_view text) {
   std::string result;
@@ -41,14 +41,14 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-void complain_after(const std::string& before, const std::string& text) {
+void print_error_after(const std::string& before, const std::string& text) {
   std::string all = before;
   if (!text.empty()) all += fmt::format("halocline: {}\n", printable(with_flags(text)));
   std::fputs(all.c_str(), stderr);
   std::fflush(stderr);
 }
 
-void remark(const std::string& text) {
+void print_note(const std::string& text) {
   std::fprintf(stderr, "note: %s\n", printable(with_flags(text)).c_str());
   std::fflush(stderr);
 }

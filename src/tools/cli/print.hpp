@@ -20,14 +20,14 @@ void print(const std::string& text);
 std::string printable(std::string_view text);
 
 /// Prints what went wrong on standard error, behind the name of the command.
-void complain(const std::string& text);
+void print_error(const std::string& text);
 
 /// The same, in one piece with `before`, a whole line as it is. Nothing of its own for an empty
 /// `text`.
-void complain_after(const std::string& before, const std::string& text);
+void print_error_after(const std::string& before, const std::string& text);
 
 /// Prints a remark on standard error.
-void remark(const std::string& text);
+void print_note(const std::string& text);
 
 /// Adds the file of --json to those that a run will write; "-" is none.
 void add_report(RunFiles& files, const std::optional<std::string>& json);

@@ -34,10 +34,10 @@ int run_program(int argc, char** argv, int (*run)(const std::vector<std::string>
     let_large_files_be_errors();
     return report_exit(is_examination(words) ? run_examination(words) : run(words));
   } catch (const Error& error) {
-    complain(error.what());
+    print_error(error.what());
     return report_exit(exit_code(error.kind()));
   } catch (const std::exception& error) {
-    complain(error.what());
+    print_error(error.what());
     return report_exit(exit_failure);
   }
 }

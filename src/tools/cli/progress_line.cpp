@@ -50,7 +50,7 @@ void ProgressLine::show(const SolveOptions::Progress& progress) {
 
 void ProgressLine::interrupt(const std::string& text) {
   clear();
-  complain(text);
+  print_error(text);
 }
 
 void ProgressLine::clear() {

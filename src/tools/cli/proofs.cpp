@@ -23,7 +23,7 @@ namespace halocline::cli {
 namespace {
 
 /// Ranks that will share this node, as far as that is known beforehand.
-int ranks_on_this_node(const ProofWish& wish, const Variables& variables) {
+int ranks_on_this_node(const ProofRequest& request, const Variables& variables) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
     const auto found = variables.find(name);
     int count = 0;
@@ -33,7 +33,7 @@ int ranks_on_this_node(const ProofWish& wish, const Variables& variables) {
       return count;
   }
   const std::optional<Launched> launched = launched_by(variables);
-  return launched ? launched->size.value_or(1) : wish.ranks.value_or(1);
+  return launched ? launched->size.value_or(1) : request.ranks.value_or(1);
 }
 
 /// "whether MPI accepts GPU memory and transport nccl works".
@@ -46,8 +46,8 @@ std::string question(const std::vector<probe::Path>& paths) {
   return fmt::format("whether {}", fmt::join(parts, " and "));
 }
 
-void say(const ProofWish& wish, const std::string& text) {
-  if (wish.says == ProofWish::Says::what_it_does) remark(text);
+void say(const ProofRequest& request, const std::string& text) {
+  if (request.notes == ProofRequest::Notes::printed) print_note(text);
 }
 
 /// Returns the transports that values of --transport request between ranks of a node, the only ones
@@ -87,35 +87,35 @@ std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transpor
   return paths;
 }
 
-void make_proofs(const ProofWish& wish) {
+void make_proofs(const ProofRequest& request) {
   const Variables variables = current_variables();
-  const probe::Stand stand = probe::stand_of(variables);
-  if (stand == probe::Stand::ours || stand == probe::Stand::other_rank) return;
+  const probe::ProofRole role = probe::proof_role(variables);
+  if (role == probe::ProofRole::ours || role == probe::ProofRole::other_rank) return;
   // Ranks that cannot make proofs say so once.
   const std::optional<Launched> launched = launched_by(variables);
   if (launched && launched->rank.value_or(0) != 0) return;
-  if (wish.paths.empty()) return;
+  if (request.paths.empty()) return;
   const std::vector<proof::GpuPair> pairs =
-      proof::pairs_between(ranks_on_this_node(wish, variables), proof::gpus_here(variables));
+      proof::pairs_between(ranks_on_this_node(request, variables), proof::gpus_here(variables));
   if (pairs.empty()) return;
 
-  const auto file = proof::proofs_file(wish.file, variables);
+  const auto file = proof::proofs_file(request.file, variables);
   const proof::ProofsAtHand proofs = probe::ensure_proofs(
       {.file = file,
        .pairs = pairs,
-       .paths = wish.paths,
+       .paths = request.paths,
        .program = std::filesystem::read_symlink("/proc/self/exe"),
        .launcher_hint = std::string(build_info::mpi_launcher),
        .on_start =
            [&] {
-             say(wish,
-                 fmt::format("testing in a probe job {}; {}", question(wish.paths),
+             say(request,
+                 fmt::format("testing in a probe job {}; {}", question(request.paths),
                              file ? fmt::format("the result is kept in '{}'", file->path)
                                   : "the result is not kept: no file for it (use --proofs FILE)"));
            }},
       variables);
-  for (const std::string& text : proofs.notes) say(wish, text);
-  for (const std::string& text : proofs.missing) say(wish, text);
+  for (const std::string& text : proofs.notes) say(request, text);
+  for (const std::string& text : proofs.missing) say(request, text);
 }
 
 }  // namespace halocline::cli

@@ -10,11 +10,11 @@
 
 namespace halocline::cli {
 
-struct ProofWish {
+struct ProofRequest {
   std::optional<int> ranks;         ///< that will be started here
   std::vector<probe::Path> paths;   ///< that may be taken; none: nothing to prove
   std::optional<std::string> file;  ///< as ExchangeOptions::proofs
-  enum class Says { what_it_does, nothing } says = Says::what_it_does;
+  enum class Notes { printed, none } notes = Notes::printed;
 };
 
 /// Paths that such --transport and --memory may take only with a proof.
@@ -24,6 +24,6 @@ std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transpor
 /// Shows, in a job of its own, what MPI does with this machine's GPUs, unless that is known or
 /// nobody needs to know: few ranks, no GPU, another transport. To be called before MPI and GPUs
 /// are used, by every rank; only the first does something. Says on standard error what it does.
-void make_proofs(const ProofWish& wish);
+void make_proofs(const ProofRequest& request);
 
 }  // namespace halocline::cli

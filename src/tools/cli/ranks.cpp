@@ -54,7 +54,7 @@ int work_together(const RankJob& job, const Communicator& world) {
 }
 
 /// Ends all ranks from whatever thread finds out that the others will not come.
-[[noreturn]] void give_up(const Communicator& world, const std::string& text, int code) {
+[[noreturn]] void abort_all(const Communicator& world, const std::string& text, int code) {
   remove_temporary_files();
   comm::abort(world, report_exit(code, text));
 }
@@ -84,7 +84,7 @@ int work_as_rank(const RankJob& job) {
   const std::optional<Launched> launched = launched_by(current_variables());
   std::optional<EndingSignals> signals;
   if (!launched || launched->rank.value_or(0) == 0)
-    signals.emplace(launched ? EndingSignals::Says::nothing : EndingSignals::Says::which);
+    signals.emplace(launched ? EndingSignals::Message::none : EndingSignals::Message::printed);
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
   require_to_be_found();
   CommunicatorOptions options;
@@ -95,17 +95,17 @@ int work_as_rank(const RankJob& job) {
   options.wait_limit = std::chrono::seconds(5);
   const Communicator brief = Communicator::world(options);
   comm::set_stall_handler(world, [&world](const std::string& text) {
-    give_up(world, fmt::format("rank {}: {}", world.rank(), text), exit_failure);
+    abort_all(world, fmt::format("rank {}: {}", world.rank(), text), exit_failure);
   });
   try {
     return work_together(job, world);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::communication || !all_failed_alike(brief))
-      give_up(world, error.what(), exit_code(error.kind()));
-    if (world.rank() == 0) complain(error.what());
+      abort_all(world, error.what(), exit_code(error.kind()));
+    if (world.rank() == 0) print_error(error.what());
     return exit_code(error.kind());
   } catch (const std::exception& error) {
-    give_up(world, fmt::format("rank {}: {}", world.rank(), error.what()), exit_failure);
+    abort_all(world, fmt::format("rank {}: {}", world.rank(), error.what()), exit_failure);
   }
 }
 
@@ -131,16 +131,16 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
 /// Returns the exit code of a job that ran to its end, as its ranks told it. Throws communication
 /// if they did not.
 int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
-  const ExitReports departures = read_exit_reports(end.marked);
+  const ExitReports reports = read_exit_reports(end.marked);
   const bool exited = end.how == JobEnd::How::exited;
-  const int code = departures.code.value_or(exit_failure);
+  const int code = reports.code.value_or(exit_failure);
   const bool crashed = code < exit_usage && signal_of_rank(launcher.kind, end.exit_code);
-  if (!exited || !departures.code || crashed)
+  if (!exited || !reports.code || crashed)
     throw Error(ErrorKind::communication, how_it_ended(launcher, job, end));
-  if (departures.by_a_library) std::fputs(end.withheld.c_str(), stderr);
+  if (reports.by_a_library) std::fputs(end.withheld.c_str(), stderr);
   if (code == exit_ok && end.exit_code != exit_ok)
-    remark(fmt::format("{} ended with exit code {} after the ranks had finished", launcher.path,
-                       end.exit_code));
+    print_note(fmt::format("{} ended with exit code {} after the ranks had finished", launcher.path,
+                           end.exit_code));
   if (code == exit_ok && end.relay_error != 0)
     throw Error(ErrorKind::resource,
                 fmt::format("cannot write to standard output: {}", std::strerror(end.relay_error)));
@@ -148,8 +148,8 @@ int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end
 }
 
 /// A launcher that hangs says nothing, and one that waits for its turn may take hours.
-void tell_slow_start(const Launcher& launcher, const JobSpec& job) {
-  remark(
+void note_slow_start(const Launcher& launcher, const JobSpec& job) {
+  print_note(
       fmt::format("{} has not brought {} to work yet, and is still waited for; {}; 'halocline "
                   "doctor' looks for the cause",
                   launcher.path, counted(job.ranks, "rank"), words_for(process_limits())));
@@ -173,7 +173,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
   if (isatty(STDERR_FILENO) != 0) extra[terminal_variable] = "1";
   const std::vector<std::string> withheld = bindings_withheld(launcher, variables);
   if (!withheld.empty())
-    remark(fmt::format(
+    print_note(fmt::format(
         "the ranks do not get {}: OpenMP would bind the threads of each to the same cores; to bind "
         "them, start the ranks by a launcher that gives each its own (halocline doctor prints a "
         "line)",
@@ -184,7 +184,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
                              {.output = JobOutput::relay,
                               .grace = grace,
                               .on_first_signal = wanted.on_first_signal,
-                              .on_slow_start = [&] { tell_slow_start(launcher, job); },
+                              .on_slow_start = [&] { note_slow_start(launcher, job); },
                               .without = withheld,
                               .mark = mark_of(start),
                               .explanations = Explanations::withheld});

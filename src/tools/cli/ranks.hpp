@@ -20,7 +20,7 @@ struct RankJob {
   std::optional<int> ranks;  ///< to start
   double wait_limit_seconds = 120;
   RunFiles files;            ///< checked before the work
-  ProofWish proofs;          ///< made before MPI and GPUs are used
+  ProofRequest proofs;       ///< made before MPI and GPUs are used
   int threads_per_rank = 0;  ///< 0: whatever the cores allow
   using Calls = LimitedRuntime::Calls;
   Calls calls_mpi = Calls::from_one_thread;

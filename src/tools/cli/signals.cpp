@@ -32,7 +32,7 @@ constexpr std::array<Named, 8> signals{
 #undef HALOCLINE_SIGNAL
 #undef HALOCLINE_TEXT_OF
 
-std::atomic<bool> says_which{false};
+std::atomic<bool> prints_signal{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 /// Waits a little for a reader that is slow; one that does not read must not keep the process.
@@ -44,7 +44,7 @@ bool takes_text(int descriptor) {
 extern "C" void halocline_end_by_signal(int signal) {
   remove_temporary_files();
   for (const Named& one : signals)
-    if (one.number == signal && says_which && takes_text(STDERR_FILENO)) {
+    if (one.number == signal && prints_signal && takes_text(STDERR_FILENO)) {
       [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, one.line, std::strlen(one.line));
     }
   // The signal comes again when this returns. SA_RESETHAND is not enough: MPICH takes SIGUSR1, and
@@ -102,8 +102,8 @@ std::string StopSignals::noted() {
   return signal == 0 ? "" : name_of_signal(signal);
 }
 
-EndingSignals::EndingSignals(Says says) {
-  says_which = says == Says::which;
+EndingSignals::EndingSignals(Message message) {
+  prints_signal = message == Message::printed;
   struct sigaction action {};
   action.sa_handler = halocline_end_by_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a macro of an unsigned number

@@ -15,11 +15,11 @@ namespace halocline::cli {
 /// ignored.
 class EndingSignals {
  public:
-  enum class Says {
-    which,   ///< one line on standard error with the signal
-    nothing  ///< a launcher says it, once for all ranks
+  enum class Message {
+    printed,  ///< one line on standard error with the signal
+    none      ///< a launcher says it, once for all ranks
   };
-  explicit EndingSignals(Says says);
+  explicit EndingSignals(Message message);
   ~EndingSignals();
   EndingSignals(const EndingSignals&) = delete;
   EndingSignals& operator=(const EndingSignals&) = delete;

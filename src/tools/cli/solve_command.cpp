@@ -64,9 +64,9 @@ RunFiles files_of(const SolveCommand& command) {
   return files;
 }
 
-void tell_how_to_go_on(const SolveResult& result) {
+void print_how_to_continue(const SolveResult& result) {
   if (result.checkpoints) forget_request(result.checkpoints->folder);
-  complain(fmt::format(
+  print_error(fmt::format(
       "stopped by {} after {}{}", result.stopped_by, counted(result.sweeps, "sweep"),
       result.checkpoints
           ? fmt::format("; to continue: halocline solve --restart {}", result.checkpoints->folder)
@@ -97,11 +97,11 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   attempts.attempt(
       [&] { comm::on_first_rank(world, [&] { write_results(command, solved.result); }); });
   const std::optional<std::string> wrong = what_is_wrong(solved.result);
-  if (wrong && world.rank() == 0) complain("wrong result: " + *wrong);
+  if (wrong && world.rank() == 0) print_error("wrong result: " + *wrong);
   attempts.finish();
   if (wrong) return exit_wrong_result;
   if (solved.result.stopped_by.empty()) return exit_ok;
-  if (world.rank() == 0) tell_how_to_go_on(solved.result);
+  if (world.rank() == 0) print_how_to_continue(solved.result);
   return exit_stopped;
 }
 
@@ -154,8 +154,8 @@ RankJob solve_job(const SolveCommand& command) {
                          ? paths_to_prove({options.transport}, {solver::word_for(options.memory)})
                          : std::vector<probe::Path>{},
                  .file = options.proofs,
-                 .says = command.quiet == Flag::yes ? ProofWish::Says::nothing
-                                                    : ProofWish::Says::what_it_does},
+                 .notes = command.quiet == Flag::yes ? ProofRequest::Notes::none
+                                                     : ProofRequest::Notes::printed},
       .threads_per_rank = options.threads,
       .calls_mpi = calls_of(command),
       .check = [command](int ranks) { check(command.options, ranks); },

@@ -99,7 +99,7 @@ std::string in_script(const std::string& command) {
 
 std::string start_command(const Start& start, std::string_view what) {
   const std::string command =
-      start.starter == Starter::as_told
+      start.starter == Starter::as_given
           ? before(start.settings) + fmt::format("{}", fmt::join(start.words, " "))
       : start.starter == Starter::open_mpi ? with_mpirun(start)
       : start.starter == Starter::hydra    ? with_hydra(start)
@@ -212,8 +212,8 @@ Start recommended_start(const Evidence& evidence, User user) {
   start.nodes = std::max(1, static_cast<int>(evidence.facts.ranks.nodes.size()));
   if (!launcher || launching.chosen_by.empty() || launching.instead || !launching.objection.empty())
     return start;
-  if (start.nodes > 1 || says_ranks(*launcher)) {
-    start.starter = Starter::as_told;
+  if (start.nodes > 1 || has_ranks_placeholder(*launcher)) {
+    start.starter = Starter::as_given;
     start.words = command(*launcher,
                           {.ranks = start.nodes > 1 ? evidence.ranks : start.ranks, .program = ""});
     start.words.pop_back();

@@ -12,7 +12,7 @@
 namespace halocline::doctor {
 
 /// Who starts ranks: launchers with words of their own for binding and variables.
-enum class Starter { open_mpi, hydra, pals, srun, as_told };
+enum class Starter { open_mpi, hydra, pals, srun, as_given };
 
 enum class Batch { slurm, pbs };
 std::optional<Batch> batch_named(std::string_view name);
@@ -26,7 +26,7 @@ struct Start {
   int ranks = 1, gpus = 0;  ///< on each node
   int cores_per_rank = 1;
   std::string srun_mpi = {};                ///< of srun: "pmix"; empty: as the site has it
-  std::vector<std::string> words = {};      ///< as_told: the user's own
+  std::vector<std::string> words = {};      ///< as_given: the user's own
   std::vector<std::string> arguments = {};  ///< of the launcher, before ours: the user's
   Variables settings = {};
   bool as_root = false;

@@ -8,6 +8,6 @@
 namespace halocline::doctor {
 
 /// Asks the ranks of a job for facts. How it ended is among them. Throws as probe::run_probe().
-RankFacts ask_ranks(const probe::Probes& probes);
+ProbeFacts ask_ranks(const probe::Probes& probes);
 
 }  // namespace halocline::doctor

@@ -160,8 +160,8 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
   return all;
 }
 
-std::vector<Finding> setbacks(std::string_view before, std::string_view now,
-                              const std::string& before_is) {
+std::vector<Finding> regressions(std::string_view before, std::string_view now,
+                                 const std::string& before_is) {
   std::vector<Finding> found;
   try {
     const auto later = paths_of(Json::parse(now));

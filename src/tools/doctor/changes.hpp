@@ -25,8 +25,8 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
 
 /// What has become worse between two such reports: paths that worked and no longer do, and times
 /// that are several times as long. Throws as changes().
-std::vector<Finding> setbacks(std::string_view before, std::string_view now,
-                              const std::string& before_is);
+std::vector<Finding> regressions(std::string_view before, std::string_view now,
+                                 const std::string& before_is);
 
 /// The name of a change for people: "limits.memlock_bytes" is "limit on locked memory".
 std::string words_for_change(const std::string& what);

@@ -34,7 +34,7 @@ proof::UcxHere ucx_here(const NodeFacts& node) {
 }
 
 /// How the GPUs of a node's ranks lie to each other; nothing if some ranks see none.
-std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
+std::optional<proof::GpuPair> pair_of(const ProbeFacts& ranks) {
   std::set<std::string> uuids;
   for (const machine::RankFacts& rank : ranks.machine) {
     if (rank.visible.empty()) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<proof::GpuPair> pair_of(const RankFacts& ranks) {
 }
 
 /// Where each rank is: as MPI says or, if the ranks did not get to that, by their hosts' names.
-std::vector<int> nodes_of_ranks(const RankFacts& facts, int ranks) {
+std::vector<int> nodes_of_ranks(const ProbeFacts& facts, int ranks) {
   std::vector<int> node_of;
   for (const machine::RankFacts& rank : facts.machine) node_of.push_back(rank.node);
   if (std::ssize(node_of) == ranks) return node_of;
@@ -66,7 +66,7 @@ constexpr device::Allocator other_allocators[] = {device::Allocator::pool,
                                                   device::Allocator::virtual_memory};
 
 /// Why kernels of some rank's GPU read no ordinary host memory; empty if all do.
-std::string no_system_memory(const RankFacts& ranks) {
+std::string no_system_memory(const ProbeFacts& ranks) {
   for (const machine::RankFacts& rank : ranks.machine)
     for (const machine::VisibleGpu& one : rank.visible)
       if (!one.gpu.no_system_memory.empty()) return one.gpu.no_system_memory;
@@ -98,7 +98,7 @@ class Examination {
                    probe::limit_under(facts.node.load.value_or(0), facts.node.online_threads)),
                .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
-    options_.says(fmt::format("collecting facts from {} ranks", evidence_.ranks));
+    options_.on_progress(fmt::format("collecting facts from {} ranks", evidence_.ranks));
     facts.ranks = ask_ranks(probes_);
     // A launcher of our own choice that works tells more than files that it reads too.
     if (!find_each_other() && !facts.ranks.out_of_time && !start_without_variables() &&
@@ -113,7 +113,7 @@ class Examination {
 
  private:
   bool find_each_other() const { return find_each_other(evidence_.facts.ranks); }
-  bool find_each_other(const RankFacts& facts) const {
+  bool find_each_other(const ProbeFacts& facts) const {
     return !facts.ranks.empty() && facts.ranks.front().size == evidence_.ranks;
   }
 
@@ -126,10 +126,10 @@ class Examination {
   /// Whether ranks fail to start a second time, as the user has it: they may have failed by chance.
   /// If not, goes on with these.
   bool fail_again() {
-    options_.says("starting ranks once more");
+    options_.on_progress("starting ranks once more");
     probe::Probes probes = probes_;
     probes.on_bad_end = {};
-    RankFacts again = ask_ranks(probes);
+    ProbeFacts again = ask_ranks(probes);
     if (!find_each_other(again)) return true;
     take_start(std::move(again));
     evidence_.facts.launching.failed_by_chance = true;
@@ -141,8 +141,8 @@ class Examination {
     Facts& facts = evidence_.facts;
     const Variables suspects = settings_of_mpi(variables_);
     if (suspects.empty() || !may_blame_settings()) return false;
-    options_.says("starting ranks without the settings of MPI");
-    RankFacts without_all = ask_without(suspects);
+    options_.on_progress("starting ranks without the settings of MPI");
+    ProbeFacts without_all = ask_without(suspects);
     if (!find_each_other(without_all)) return false;
     if (!fail_again()) return true;
     take_start(std::move(without_all));
@@ -166,12 +166,12 @@ class Examination {
 
   bool start_without_files(const std::vector<ParameterFile>& suspects) {
     Facts& facts = evidence_.facts;
-    options_.says("starting ranks without the files of MPI's parameters");
+    options_.on_progress("starting ranks without the files of MPI's parameters");
     const std::string others = files_without(facts.node.parameter_files, suspects);
     probe::Probes probes = probes_;
     probes.with["OMPI_MCA_mca_base_param_files"] = others;
     probes.on_bad_end = {};
-    RankFacts without_files = ask_ranks(probes);
+    ProbeFacts without_files = ask_ranks(probes);
     if (!find_each_other(without_files)) return false;
     if (!fail_again()) return true;
     take_start(std::move(without_files));
@@ -182,12 +182,12 @@ class Examination {
   }
 
   /// Goes on with ranks that started otherwise than the user's settings would have it.
-  void take_start(RankFacts started) {
-    evidence_.facts.misstarted = std::exchange(evidence_.facts.ranks, std::move(started));
+  void take_start(ProbeFacts started) {
+    evidence_.facts.failed_start = std::exchange(evidence_.facts.ranks, std::move(started));
     evidence_.bad_ends.clear();
   }
 
-  RankFacts ask_without(const Variables& settings) const {
+  ProbeFacts ask_without(const Variables& settings) const {
     probe::Probes probes = probes_;
     probes.on_bad_end = {};
     for (const auto& [name, value] : settings) probes.without.push_back(name);
@@ -207,7 +207,7 @@ class Examination {
       return rank_of(a.first) > rank_of(b.first);
     });
     for (const auto& suspect : ordered) {
-      RankFacts without_it = ask_without({suspect});
+      ProbeFacts without_it = ask_without({suspect});
       if (!find_each_other(without_it)) continue;
       evidence_.facts.ranks = std::move(without_it);
       evidence_.facts.launching.blamed = {suspect};
@@ -237,7 +237,7 @@ class Examination {
     }
     const Launcher users = std::exchange(probes_.launcher, instead);
     evidence_.bad_ends.clear();  // of the launcher that is left now
-    RankFacts started = ask_ranks(probes_);
+    ProbeFacts started = ask_ranks(probes_);
     if (find_each_other(started)) {
       take_start(std::move(started));
       note_first_in_path(facts.launching, facts.node.family, variables_);
@@ -267,7 +267,7 @@ class Examination {
     }
     if (paths.empty()) return;
     for (const char* name : collectives) paths.push_back({name, Memory::host, distances().back()});
-    options_.says(fmt::format("trying {} paths", paths.size()));
+    options_.on_progress(fmt::format("trying {} paths", paths.size()));
     try_as_it_is(paths);
     if (!evidence_.gpu_pair) return;
     try_memory_of_programs();
@@ -298,7 +298,7 @@ class Examination {
       paths.push_back(system);
     else
       evidence_.paths.push_back({.path = system, .outcome = Outcome::unavailable, .how = why});
-    options_.says("trying memory of other allocators");
+    options_.on_progress("trying memory of other allocators");
     try_as_it_is(paths);
   }
 
@@ -317,7 +317,7 @@ class Examination {
           evidence_.paths.push_back({.path = path, .outcome = Outcome::unavailable, .how = why});
         continue;
       }
-      options_.says(fmt::format("trying transport {}", transport));
+      options_.on_progress(fmt::format("trying transport {}", transport));
       for (PathResult& result : try_and_prove(paths, {})) {
         // A call of the library that fails is no lack, though it may not fail the next time: no
         // proof was made of it.
@@ -337,7 +337,7 @@ class Examination {
           result.with == *with && result.outcome == Outcome::works)
         for (const device::Allocator allocator : other_allocators)
           paths.push_back({"gpu_aware", Memory::device, result.path.distance, allocator});
-    options_.says("passing memory of other allocators to MPI");
+    options_.on_progress("passing memory of other allocators to MPI");
     for (PathResult& result : probe::try_paths(probes_, {.paths = paths}, *with))
       evidence_.paths.push_back(std::move(result));
   }
@@ -347,7 +347,7 @@ class Examination {
     const Distance distance = distances().back();
     std::vector<Path> paths;
     for (const char* name : collectives) paths.push_back({name, Memory::device, distance});
-    options_.says("trying collectives on GPU memory");
+    options_.on_progress("trying collectives on GPU memory");
     for (PathResult& result : probe::try_paths(probes_, {.paths = paths},
                                                settings_that_work(evidence_).value_or(Variables{})))
       evidence_.collectives.push_back(std::move(result));
@@ -363,7 +363,7 @@ class Examination {
   }
 
   void try_gpu_aware() {
-    options_.says("passing GPU memory to MPI");
+    options_.on_progress("passing GPU memory to MPI");
     Variables with;
     std::optional<PathResult> failure = try_gpu_aware({Memory::device, Memory::managed}, with);
     if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
@@ -381,7 +381,7 @@ class Examination {
       // What the launcher sets itself cannot be tried otherwise.
       if (in_ranks(then) == in_ranks(all)) return;
       for (const auto& [name, value] : more) with[name] = value;
-      options_.says("trying other MPI settings");
+      options_.on_progress("trying other MPI settings");
       failure = try_gpu_aware({Memory::device}, with);
     }
   }
@@ -414,7 +414,7 @@ class Examination {
     probe::Probes probes = probes_;
     // A limit that sound ranks exceed must not make a proof.
     probes.time_limit =
-        std::max<std::chrono::milliseconds>(probes.time_limit, probe::telling_start);
+        std::max<std::chrono::milliseconds>(probes.time_limit, probe::conclusive_start);
     std::vector<PathResult> results = probe::try_paths(probes, {.paths = paths}, with);
     const auto key = proof::environment_key(proof::this_environment(in_ranks(all)));
     std::vector<proof::Proof> proofs;

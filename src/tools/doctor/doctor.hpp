@@ -22,7 +22,7 @@ struct DoctorOptions {
   std::string launcher_hint = {};          ///< as find_launcher() takes it
   std::optional<std::string> proofs = {};  ///< as ExchangeOptions::proofs
   /// Told what comes next.
-  std::function<void(const std::string&)> says = [](const std::string&) {};
+  std::function<void(const std::string&)> on_progress = [](const std::string&) {};
 };
 
 struct Diagnosis {

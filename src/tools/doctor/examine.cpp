@@ -13,12 +13,12 @@
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
 #include "doctor/direct_reads.hpp"
+#include "doctor/fact_lines.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/node_facts.hpp"
-#include "doctor/said.hpp"
 #include "doctor/speeds.hpp"
 #include "machine/cores.hpp"
-#include "mpi/claims.hpp"
+#include "mpi/reported_capabilities.hpp"
 #include "probe/lines.hpp"
 #include "probe/ring.hpp"
 
@@ -65,20 +65,20 @@ NodeSeen this_node(const Communicator& communicator) {
 }
 
 /// The first rank of each node says what it is and how fast its parts are.
-void examine_nodes(const Communicator& communicator, const probe::Say& say) {
+void examine_nodes(const Communicator& communicator, const probe::PrintLine& print) {
   const std::vector<int> firsts = probe::first_ranks(probe::nodes_of_ranks(communicator));
   const int node = communicator.node_of(communicator.rank());
-  const bool speaks = firsts[static_cast<std::size_t>(node)] == communicator.rank();
-  if (communicator.rank() == 0) say(doing_line("timing host memory copies"));
-  if (speaks) say(line_of(this_node(communicator)));
+  const bool is_first = firsts[static_cast<std::size_t>(node)] == communicator.rank();
+  if (communicator.rank() == 0) print(doing_line("timing host memory copies"));
+  if (is_first) print(line_of(this_node(communicator)));
   comm::barrier(communicator);
   const auto here = static_cast<std::int64_t>(device::gpus().list.size());
   // One by one: no rank waits for another longer than one of them takes.
   for (int gpu = 0; gpu < comm::max_over_ranks(communicator, here); ++gpu) {
-    if (communicator.rank() == 0) say(doing_line(fmt::format("timing copies of GPU {}", gpu)));
-    if (speaks && gpu < here) {
+    if (communicator.rank() == 0) print(doing_line(fmt::format("timing copies of GPU {}", gpu)));
+    if (is_first && gpu < here) {
       try {
-        say(speed_line(node, time_gpu(gpu)));
+        print(speed_line(node, time_gpu(gpu)));
       } catch (const Error&) {
         // In use by somebody else, or not for us: what is wrong with it, paths and modes tell.
       }
@@ -86,44 +86,44 @@ void examine_nodes(const Communicator& communicator, const probe::Say& say) {
     comm::barrier(communicator);
   }
   if (communicator.rank() == 0 && communicator.node_count() > 1)
-    say(doing_line("timing messages between nodes"));
-  time_links(communicator, [&](const Link& link) { say(line_of(link)); });
+    print(doing_line("timing messages between nodes"));
+  time_links(communicator, [&](const Link& link) { print(line_of(link)); });
 }
 
 }  // namespace
 
-void examine_facts(const Communicator& communicator, const probe::Say& say) {
+void examine_facts(const Communicator& communicator, const probe::PrintLine& print) {
   const bool is_first = communicator.rank() == 0;
-  const auto say_once = [&](const std::string& line) {
-    if (is_first) say(line);
+  const auto print_once = [&](const std::string& line) {
+    if (is_first) print(line);
   };
-  say(line_of(this_rank(communicator)));
-  if (is_first) say(line_of(mpi::claims()));
+  print(line_of(this_rank(communicator)));
+  if (is_first) print(line_of(mpi::reported_capabilities()));
   if (device::gpus_are_supported()) {
-    say_once(doing_line("querying the driver for GPUs"));
+    print_once(doing_line("querying the driver for GPUs"));
     device::gpus();
   }
-  say_once(doing_line("gathering facts from all ranks (MPI_Iallgather, MPI_Isend, MPI_Ibcast)"));
+  print_once(doing_line("gathering facts from all ranks (MPI_Iallgather, MPI_Isend, MPI_Ibcast)"));
   for (const machine::RankFacts& facts : machine::gather_facts(communicator))
-    say_once(machine_line(facts));
+    print_once(machine_line(facts));
   if (is_first) {
     const device::Gpus& gpus = device::gpus();
-    say(gpus_line(gpus.driver, gpus.runtime, device::peer_access()));
+    print(gpus_line(gpus.driver, gpus.runtime, device::peer_access()));
   }
   if (communicator.size() > 1 && communicator.node_count() == 1) {
-    say_once(doing_line("reading another rank's memory"));
+    print_once(doing_line("reading another rank's memory"));
     const DirectReads reads = try_direct_reads(communicator);
-    say_once(direct_reads_line(reads.work, reads.because));
+    print_once(direct_reads_line(reads.work, reads.because));
   }
-  examine_nodes(communicator, say);
+  examine_nodes(communicator, print);
   // After all else, for what is loaded then would count as this program's own.
   if (is_first)
     for (const Library& library : find_libraries(current_variables(), [&](const std::string& file) {
-           say(doing_line("loading " + file));
+           print(doing_line("loading " + file));
          }))
-      say(line_of(library));
+      print(line_of(library));
   comm::barrier(communicator);
-  say_once(probe::ends_line());
+  print_once(probe::ends_line());
 }
 
 }  // namespace halocline::doctor

@@ -9,6 +9,6 @@ namespace halocline::doctor {
 
 /// Says what this rank and its MPI are, what the driver shows, which libraries are there, and how
 /// fast nodes, GPUs and what is between nodes are. Collective.
-void examine_facts(const Communicator& communicator, const probe::Say& say);
+void examine_facts(const Communicator& communicator, const probe::PrintLine& print);
 
 }  // namespace halocline::doctor

@@ -14,7 +14,7 @@
 #include "launch/launcher.hpp"
 #include "launch/limits.hpp"
 #include "machine/gpu_facts.hpp"
-#include "mpi/claims.hpp"
+#include "mpi/reported_capabilities.hpp"
 #include "probe/paths.hpp"
 
 namespace halocline::doctor {
@@ -183,7 +183,7 @@ struct Link {
 };
 
 /// What the probe job found, as far as it came.
-struct RankFacts {
+struct ProbeFacts {
   std::vector<RankSeen> ranks = {};
   std::string thread_level = {};
   std::optional<bool> claims_gpu = {};  ///< MPIX_Query_cuda_support()
@@ -205,10 +205,10 @@ struct RankFacts {
 struct Facts {
   NodeFacts node;
   Launching launching;
-  RankFacts ranks;
+  ProbeFacts ranks;
   /// What ranks said under the user's launcher and settings, if `ranks` were started by
   /// Launching::instead or without Launching::blamed.
-  std::optional<RankFacts> misstarted = {};
+  std::optional<ProbeFacts> failed_start = {};
 };
 
 }  // namespace halocline::doctor

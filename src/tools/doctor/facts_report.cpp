@@ -94,7 +94,7 @@ std::string words_for(const mpi::Extras& extras) {
 }
 
 void add_ranks(Section& facts, const Evidence& evidence) {
-  const RankFacts& ranks = evidence.facts.ranks;
+  const ProbeFacts& ranks = evidence.facts.ranks;
   facts.add("thread_level", "threads", ranks.thread_level)
       .add("claims_gpu", "GPU-aware MPI", ranks.claims_gpu,
            fmt::format("MPI reports: {}", yes_or_no(ranks.claims_gpu)))
@@ -140,7 +140,7 @@ void add_ranks(Section& facts, const Evidence& evidence) {
 }
 
 /// Each file of the libraries that Halocline loads, those first that are taken.
-void add_files_of_libraries(Section& facts, const RankFacts& ranks) {
+void add_files_of_libraries(Section& facts, const ProbeFacts& ranks) {
   Table& files = facts.add_table({.key = "library_files",
                                   .title = {},
                                   .columns = {{"library", {}, {}},
@@ -159,7 +159,7 @@ void add_files_of_libraries(Section& facts, const RankFacts& ranks) {
   }
 }
 
-void add_nodes_for_programs(Section& facts, const RankFacts& ranks) {
+void add_nodes_for_programs(Section& facts, const ProbeFacts& ranks) {
   Table& nodes = facts.add_table({.key = "nodes",
                                   .title = {},
                                   .columns = {{"host", {}, {}},
@@ -209,7 +209,7 @@ void add_near_adapters(Section& section, const Facts& facts) {
   }
 }
 
-void add_near_adapters_for_programs(Section& facts, const RankFacts& ranks) {
+void add_near_adapters_for_programs(Section& facts, const ProbeFacts& ranks) {
   Table& table = facts.add_table(
       {.key = "near_adapters",
        .title = {},

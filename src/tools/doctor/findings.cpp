@@ -133,7 +133,7 @@ Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found,
     return std::any_of(found.begin(), found.end(),
                        [&](const Finding& finding) { return finding.severity == severity; });
   };
-  if (any(Severity::broken) || any(Severity::slow)) return Verdict::ill;
+  if (any(Severity::broken) || any(Severity::slow)) return Verdict::problems;
   if (any(Severity::untested)) return Verdict::untested;
   if (strictness == Strictness::lenient) return Verdict::fine;
   const auto all_work = [](const std::vector<PathResult>& results) {

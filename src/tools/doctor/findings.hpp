@@ -85,7 +85,7 @@ std::optional<Variables> settings_that_work(const Evidence& evidence);
 
 /// Exit codes: broken or slow; not all was tested; a path that is not available, where that counts.
 enum class Strictness { lenient, strict };
-enum class Verdict { fine, ill, untested, incomplete };
+enum class Verdict { fine, problems, untested, incomplete };
 Verdict verdict(const Evidence& evidence, const std::vector<Finding>& found, Strictness strictness);
 
 }  // namespace halocline::doctor

@@ -180,14 +180,14 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
 }
 
 /// What stands beside each other in the table of nodes.
-double best_link(const RankFacts& ranks, int node) {
+double best_link(const ProbeFacts& ranks, int node) {
   double best = 0;
   for (const Link& link : ranks.links)
     if (link.from == node || link.to == node) best = std::max(best, link.gb_per_s);
   return best;
 }
 
-double least_us(const RankFacts& ranks, int node) {
+double least_us(const ProbeFacts& ranks, int node) {
   double least = std::numeric_limits<double>::max();
   for (const Link& link : ranks.links)
     if (link.from == node || link.to == node) least = std::min(least, link.us);
@@ -202,7 +202,7 @@ std::string gpus_text(const NodeSeen& node) {
 
 /// A row for each node, for people; of the slowest of a node's GPUs.
 void add_nodes(Report& report, const Evidence& evidence) {
-  const RankFacts& ranks = evidence.facts.ranks;
+  const ProbeFacts& ranks = evidence.facts.ranks;
   if (ranks.nodes.size() < 2) return;
   constexpr std::size_t most_rows = 32;
   const Format rate = Format::rate("", 3);
@@ -238,7 +238,7 @@ void add_nodes(Report& report, const Evidence& evidence) {
         fmt::format("and {} more: --json FILE lists all", ranks.nodes.size() - most_rows));
 }
 
-void add_speeds_for_programs(Report& report, const RankFacts& ranks) {
+void add_speeds_for_programs(Report& report, const ProbeFacts& ranks) {
   Table& speeds = report.add_table({.key = "speeds",
                                     .title = {},
                                     .columns = {{"host", {}, {}},
@@ -281,7 +281,7 @@ std::string add_taken(Report& report, const Evidence& evidence, Distance distanc
 }
 
 /// "cores 0 | 1", of the first ranks; "cores 0-1 each".
-std::string cores_text(const RankFacts& ranks) {
+std::string cores_text(const ProbeFacts& ranks) {
   constexpr std::size_t most = 8;
   std::vector<std::string> cores;
   for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);

@@ -87,16 +87,16 @@ inline constexpr Findings (*all[])(const Evidence&) = {launcher,
 /// rank (Open MPI 4.1.4 and MPICH 4.0.2, two ranks).
 inline constexpr std::int64_t shm_bytes_per_rank = std::int64_t{8} << 20;
 
-/// Something that processes of this user lack on this node, and how to get it.
-struct Lack {
+/// A cause of a failure, and its fix.
+struct Cause {
   std::string seen, fix;
 };
-/// Room for MPI's files, open files, processes, memory: what a launcher and its ranks cannot do
-/// without.
-std::optional<Lack> lack_of_processes(const Evidence& evidence);
-/// The same where it may explain how a path failed: not wrong bytes, a crash, or a rank that is
-/// gone.
-std::optional<Lack> lack_for(const Evidence& evidence, const PathResult& result);
+
+/// Limits on this user's processes that a launcher and its ranks may hit: room for MPI's files,
+/// open files, processes, memory.
+std::optional<Cause> tight_limits(const Evidence& evidence);
+/// The same, if it may explain how a path failed: not for wrong bytes, a crash or a lost rank.
+std::optional<Cause> tight_limits_for(const Evidence& evidence, const PathResult& result);
 
 /// How to make /dev/shm larger, or to do without.
 std::string larger_shm(const Facts& facts);
@@ -119,21 +119,15 @@ inline int ranks_here(const Evidence& evidence) {
 /// `ranks`, and for transport shared with messages of `message_bytes` between them.
 std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_bytes = 0);
 
-/// Why ranks of a node cannot share memory, going by how they were started.
-struct Apart {
-  std::string seen, fix;
-};
-std::optional<Apart> apart(const Evidence& evidence);
+/// Why ranks of a node cannot share memory, judging by their namespaces and mounts.
+std::optional<Cause> separate_memory(const Evidence& evidence);
 
 /// Whether other processes want the cores that ranks here would use.
 bool is_busy(const Evidence& evidence);
 /// "load 7.3 on 2 hardware threads".
 std::string load_text(const Evidence& evidence);
 
-/// A setting that keeps MPI from using shared memory within a node, and what to do about it.
-struct Detour {
-  std::string seen, fix;
-};
-std::optional<Detour> detour_within_a_node(const Evidence& evidence);
+/// A setting that keeps MPI from using shared memory within a node.
+std::optional<Cause> detour_within_a_node(const Evidence& evidence);
 
 }  // namespace halocline::doctor::rules

@@ -159,7 +159,7 @@ Findings reach_of_gpus(const Evidence& evidence) {
   }
   const PathResult* peer = result_of(evidence, {"peer", Memory::device});
   // Of namespaces another rule tells, with this as what it leads to.
-  if (peer != nullptr && peer->outcome == Outcome::unavailable && !apart(evidence))
+  if (peer != nullptr && peer->outcome == Outcome::unavailable && !separate_memory(evidence))
     found.push_back({Severity::slow,
                      "kernels cannot store into the neighbour's GPU (transport peer)", peer->how,
                      "let every rank see all GPUs (no --gpus-per-task; srun --gpu-bind=none), run "

@@ -136,7 +136,8 @@ Findings collectives_on_hosts(const Evidence& evidence) {
     (result.outcome == Outcome::wrong ? wrong : lost).push_back(&result);
   }
   const std::string of_preload = fix_for_preload(evidence.facts);
-  const std::optional<Lack> lack = lost.empty() ? std::nullopt : lack_for(evidence, *lost.front());
+  const std::optional<Cause> lack =
+      lost.empty() ? std::nullopt : tight_limits_for(evidence, *lost.front());
   const std::string of_memory = lost.empty() ? "" : fix_for_memory(lost.front()->how);
   const std::string fix =
       !of_preload.empty()  ? of_preload

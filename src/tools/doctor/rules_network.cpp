@@ -48,34 +48,34 @@ bool allows(const std::string& list, const std::vector<std::string>& wanted) {
   return excludes != names_one;
 }
 
-std::optional<Detour> detour_of_ucx(const Evidence& evidence) {
+std::optional<Cause> detour_of_ucx(const Evidence& evidence) {
   const std::string list = setting(evidence, "UCX_TLS");
   const std::vector<std::string> ways =
       list.starts_with('^') ? std::vector<std::string>{"sm", "shm", "mm"}
                             : std::vector<std::string>{"all",  "sm",    "shm", "mm",  "posix",
                                                        "sysv", "xpmem", "cma", "knem"};
   if (list.empty() || allows(list, ways)) return std::nullopt;
-  return Detour{fmt::format("UCX_TLS is '{}'", list), "unset UCX_TLS, or add sm to it"};
+  return Cause{fmt::format("UCX_TLS is '{}'", list), "unset UCX_TLS, or add sm to it"};
 }
 
-std::optional<Detour> detour_of_open_mpi(const Evidence& evidence) {
+std::optional<Cause> detour_of_open_mpi(const Evidence& evidence) {
   const Parameter pml = parameter(evidence, "pml"), btl = parameter(evidence, "btl");
   if (pml.value == "ucx") return detour_of_ucx(evidence);
   // The network's own library carries all messages then.
   if (pml.value == "cm") return std::nullopt;
   // Its name is vader in Open MPI 4, sm in Open MPI 5.
   if (btl.value.empty() || allows(btl.value, {"vader", "sm"})) return std::nullopt;
-  return Detour{btl.words, btl.undo + ", or add vader to it (in Open MPI 5 sm)"};
+  return Cause{btl.words, btl.undo + ", or add vader to it (in Open MPI 5 sm)"};
 }
 
-std::optional<Detour> detour_of_mpich(const Evidence& evidence) {
+std::optional<Cause> detour_of_mpich(const Evidence& evidence) {
   const std::string value = setting(evidence, "MPIR_CVAR_NOLOCAL");
   if (value == "1" || value == "yes" || value == "true" || value == "on")
-    return Detour{fmt::format("MPIR_CVAR_NOLOCAL is '{}'", value), "unset MPIR_CVAR_NOLOCAL"};
+    return Cause{fmt::format("MPIR_CVAR_NOLOCAL is '{}'", value), "unset MPIR_CVAR_NOLOCAL"};
   const std::string fabrics = setting(evidence, "I_MPI_FABRICS");
   if (!fabrics.empty() && fabrics.find("shm") == std::string::npos)
-    return Detour{fmt::format("I_MPI_FABRICS is '{}'", fabrics),
-                  "unset I_MPI_FABRICS, or set it to shm:ofi"};
+    return Cause{fmt::format("I_MPI_FABRICS is '{}'", fabrics),
+                 "unset I_MPI_FABRICS, or set it to shm:ofi"};
   return std::nullopt;
 }
 
@@ -100,7 +100,7 @@ std::string how_to_use_adapters(const Evidence& evidence) {
 
 }  // namespace
 
-std::optional<Detour> detour_within_a_node(const Evidence& evidence) {
+std::optional<Cause> detour_within_a_node(const Evidence& evidence) {
   if (ranks_here(evidence) < 2) return std::nullopt;
   return evidence.facts.node.family == MpiFamily::open_mpi ? detour_of_open_mpi(evidence)
                                                            : detour_of_mpich(evidence);
@@ -111,7 +111,7 @@ Findings tcp_within_a_node(const Evidence& evidence) {
   // MPICH then takes each rank for a node of its own.
   if (mpi == nullptr && evidence.nodes == 1)
     mpi = result_of(evidence, {"mpi", Memory::host, Distance::other_node});
-  const std::optional<Detour> detour = detour_within_a_node(evidence);
+  const std::optional<Cause> detour = detour_within_a_node(evidence);
   if (!detour || mpi == nullptr || mpi->outcome != Outcome::works) return {};
   const std::optional<double> us = us_for(*mpi, 8);
   // Measured: 12 us over TCP within a node, 1 us through memory, by whichever part of MPI.

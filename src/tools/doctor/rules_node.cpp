@@ -39,7 +39,7 @@ std::string larger_shm(const Facts& facts) {
                   : "");
 }
 
-std::optional<Lack> lack_of_processes(const Evidence& evidence) {
+std::optional<Cause> tight_limits(const Evidence& evidence) {
   const Limits& limits = evidence.facts.node.limits;
   // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads in each process,
   // 240 MiB of addresses before the first message, files of 4 MiB for what ranks share.
@@ -91,7 +91,7 @@ std::optional<Lack> lack_of_processes(const Evidence& evidence) {
     fixes.emplace_back("ulimit -t unlimited (limits.conf: cpu)");
   }
   if (seen.empty()) return std::nullopt;
-  return Lack{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};
+  return Cause{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};
 }
 
 std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_bytes) {
@@ -133,16 +133,16 @@ Findings shared_memory(const Evidence& evidence) {
   return {};
 }
 
-std::optional<Apart> apart(const Evidence& evidence) {
+std::optional<Cause> separate_memory(const Evidence& evidence) {
   const auto& ranks = evidence.facts.ranks.ranks;
   if (ranks.size() < 2) return std::nullopt;
   if (differ(ranks, [](const RankSeen& rank) { return rank.shm_device; }))
-    return Apart{
+    return Cause{
         "ranks of this node see different /dev/shm: its device number differs between them",
         "start all ranks of a node in one container, or each container with --ipc=host, so "
         "that they see one /dev/shm; do not mount one for each rank"};
   if (differ(ranks, [](const RankSeen& rank) { return rank.ipc_namespace; }))
-    return Apart{
+    return Cause{
         fmt::format("rank {} is in {}, rank {} in {}", ranks.front().rank,
                     ranks.front().ipc_namespace, ranks.back().rank, ranks.back().ipc_namespace),
         "start all ranks of a node in one container, or each container with --ipc=host; do "
@@ -156,7 +156,7 @@ Findings namespaces(const Evidence& evidence) {
   Findings found;
   // What it broke on the host is told by those who saw it.
   const bool told = !failed_paths(evidence).empty() || !no_shared_transport(evidence).empty();
-  if (const std::optional<Apart> why = apart(evidence); why && !told) {
+  if (const std::optional<Cause> why = separate_memory(evidence); why && !told) {
     const PathResult* peer = result_of(evidence, {"peer", Memory::device});
     const bool gpus_suffer = peer != nullptr && peer->outcome != Outcome::works;
     found.push_back(
@@ -203,7 +203,7 @@ Findings other_work(const Evidence& evidence) {
 }
 
 Findings direct_reads(const Evidence& evidence) {
-  const RankFacts& ranks = evidence.facts.ranks;
+  const ProbeFacts& ranks = evidence.facts.ranks;
   if (ranks.direct_reads.value_or(true)) return {};
   const Limits& limits = evidence.facts.node.limits;
   std::string seen =

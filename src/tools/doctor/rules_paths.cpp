@@ -19,8 +19,8 @@ bool may_lack_shared_memory(const PathResult& result) {
 }
 
 /// "/dev/shm has a size of ..."; empty if that is not what a path lacked.
-std::string lack_of_shm(const Evidence& evidence, const PathResult& result) {
-  if (!may_lack_shared_memory(result) || apart(evidence)) return "";
+std::string shm_shortage(const Evidence& evidence, const PathResult& result) {
+  if (!may_lack_shared_memory(result) || separate_memory(evidence)) return "";
   return small_shm(evidence, ranks_here(evidence),
                    result.path.transport == "shared" ? last_tried(result) : 0);
 }
@@ -46,9 +46,9 @@ std::string fix_for_network(const Facts& facts, const PathResult& result) {
 std::string fix_for(const Evidence& evidence, const PathResult& result) {
   const Facts& facts = evidence.facts;
   if (may_lack_shared_memory(result))
-    if (const std::optional<Apart> why = apart(evidence)) return why->fix;
-  if (!lack_of_shm(evidence, result).empty()) return larger_shm(facts);
-  if (const std::optional<Lack> lack = lack_for(evidence, result)) return lack->fix;
+    if (const std::optional<Cause> why = separate_memory(evidence)) return why->fix;
+  if (!shm_shortage(evidence, result).empty()) return larger_shm(facts);
+  if (const std::optional<Cause> lack = tight_limits_for(evidence, result)) return lack->fix;
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (std::string fix = fix_for_memory(result.how); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
@@ -97,9 +97,11 @@ std::vector<Group> failures_of(const Evidence& evidence) {
 /// How a path failed, and what of the machine explains it.
 std::string seen_with_cause(const Evidence& evidence, const PathResult& result) {
   std::string seen = result.how;
-  if (const std::string lack = lack_of_shm(evidence, result); !lack.empty()) seen += "; " + lack;
-  if (const std::optional<Lack> lack = lack_for(evidence, result)) seen += "; " + lack->seen;
-  if (const std::optional<Apart> why = apart(evidence); why && may_lack_shared_memory(result))
+  if (const std::string lack = shm_shortage(evidence, result); !lack.empty()) seen += "; " + lack;
+  if (const std::optional<Cause> lack = tight_limits_for(evidence, result))
+    seen += "; " + lack->seen;
+  if (const std::optional<Cause> why = separate_memory(evidence);
+      why && may_lack_shared_memory(result))
     seen += "; " + why->seen;
   return seen;
 }
@@ -184,12 +186,12 @@ std::string fix_for_memory(const std::string& seen) {
          "sbatch --mem)";
 }
 
-std::optional<Lack> lack_for(const Evidence& evidence, const PathResult& result) {
+std::optional<Cause> tight_limits_for(const Evidence& evidence, const PathResult& result) {
   if (result.outcome == Outcome::wrong || result.outcome == Outcome::out_of_order ||
       result.signal == SIGSEGV || result.signal == SIGILL || result.signal == SIGFPE ||
       result.how.find("that rank is stopped, lost or") != std::string::npos)
     return std::nullopt;
-  return lack_of_processes(evidence);
+  return tight_limits(evidence);
 }
 
 Findings failed_paths(const Evidence& evidence) {
@@ -224,8 +226,9 @@ Findings no_shared_transport(const Evidence& evidence) {
           ? std::string("ranks of this node cannot use transport shared")
           : fmt::format("ranks of this node can use transport shared only for messages of up to {}",
                         bytes_text(result->arrived_bytes));
-  const bool has_cause = !lack_of_shm(evidence, *result).empty() || apart(evidence) ||
-                         lack_for(evidence, *result) || !fix_for_preload(evidence.facts).empty();
+  const bool has_cause = !shm_shortage(evidence, *result).empty() || separate_memory(evidence) ||
+                         tight_limits_for(evidence, *result) ||
+                         !fix_for_preload(evidence.facts).empty();
   return {{Severity::slow, what, seen_with_cause(evidence, *result),
            has_cause
                ? fix_for(evidence, *result)

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "doctor/fact_lines.hpp"
 #include "doctor/node_facts.hpp"
 #include "doctor/rules.hpp"
-#include "doctor/said.hpp"
 #include "launch/settings.hpp"
 #include "machine/cores.hpp"
 
@@ -27,8 +27,8 @@ std::string fitting_launcher(const Facts& facts) {
 }
 
 /// What ranks said under the launcher that the user named, or that was found.
-const RankFacts& first_start(const Facts& facts) {
-  return facts.misstarted ? *facts.misstarted : facts.ranks;
+const ProbeFacts& first_start(const Facts& facts) {
+  return facts.failed_start ? *facts.failed_start : facts.ranks;
 }
 
 bool are_alone(const Evidence& evidence) {
@@ -48,7 +48,7 @@ std::string taken_instead(const Facts& facts) {
 }
 
 /// What srun was told of how MPI starts: "pmi2"; empty: nothing.
-std::string srun_was_told(const Evidence& evidence, const Launcher& launcher) {
+std::string mpi_option_of_srun(const Evidence& evidence, const Launcher& launcher) {
   constexpr std::string_view option = "--mpi=";
   for (const std::string& word : launcher.arguments)
     if (word.starts_with(option)) return word.substr(option.size());
@@ -71,7 +71,7 @@ std::string fix_for_srun(const Evidence& evidence, const Launcher& launcher,
   const std::string fitting = node.family == MpiFamily::open_mpi ? "pmix"
                               : is_cray                          ? "cray_shasta"
                                                                  : "pmi2";
-  const std::string told = srun_was_told(evidence, launcher);
+  const std::string told = mpi_option_of_srun(evidence, launcher);
   if (!told.empty() && !told.starts_with(fitting))
     return fmt::format(
         "srun was called with --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it", told,
@@ -110,7 +110,7 @@ Finding blamed_settings(const Evidence& evidence, const Launcher& launcher) {
   std::vector<std::string> names;
   for (const auto& [name, value] : launching.blamed) names.push_back(name);
   const std::string settings = settings_text(launching.blamed);
-  const std::optional<Lack> lack = lack_of_processes(evidence);
+  const std::optional<Cause> lack = tight_limits(evidence);
   return {Severity::broken, fmt::format("{} ranks do not start with {}", evidence.ranks, settings),
           fmt::format("{}: {}; without {} they start{}", launcher.path,
                       first_start(evidence.facts).ended_badly, names.size() == 1 ? "it" : "them",
@@ -181,7 +181,7 @@ std::string fix_for_known_words(const std::string& seen) {
 /// What to do about ranks that ended before they had told all.
 Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
-  const RankFacts& ranks = first_start(facts);
+  const ProbeFacts& ranks = first_start(facts);
   const bool started =
       !ranks.ranks.empty() || (!ranks.doing.empty() && ranks.doing != starting_mpi);
   const std::string what = started
@@ -195,7 +195,7 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
   if (const std::string fix = fix_for_known_words(seen); !fix.empty())
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
-  if (const std::optional<Lack> lack = lack_of_processes(evidence))
+  if (const std::optional<Cause> lack = tight_limits(evidence))
     return {Severity::broken, what, fmt::format("{}; {}", seen, lack->seen), lack->fix};
   if (const std::string fix = fix_for_memory(seen); !fix.empty())
     return {Severity::broken, what, seen, fix + taken_instead(facts)};
@@ -218,7 +218,7 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
 }
 
 /// What MPI says of one of its settings; empty if nothing.
-std::string mpi_setting(const RankFacts& ranks, std::string_view name) {
+std::string mpi_setting(const ProbeFacts& ranks, std::string_view name) {
   for (const auto& [its_name, value] : ranks.mpi_settings)
     if (its_name == name) return value;
   return "";
@@ -323,7 +323,7 @@ Findings start_of_ranks(const Evidence& evidence) {
                                         facts.node.mpi)
                           : of_srun) +
              taken_instead(facts)}};
-  const RankFacts& ranks = first_start(facts);
+  const ProbeFacts& ranks = first_start(facts);
   if (ranks.out_of_time) return {};
   if (!facts.launching.blamed.empty()) return {blamed_settings(evidence, launcher)};
   if (!facts.launching.blamed_files.empty()) return {blamed_files(evidence, launcher)};
@@ -334,7 +334,7 @@ Findings start_of_ranks(const Evidence& evidence) {
       {Severity::broken,
        fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
        fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
-       (says_ranks(launcher)
+       (has_ranks_placeholder(launcher)
             ? fmt::format("the number of ranks is in its command, and it does not follow it: see "
                           "what {} makes of its arguments: {}",
                           launcher.path, by_hand(evidence, launcher))
@@ -344,7 +344,7 @@ Findings start_of_ranks(const Evidence& evidence) {
 }
 
 Findings not_tested(const Evidence& evidence) {
-  const RankFacts& ranks = first_start(evidence.facts);
+  const ProbeFacts& ranks = first_start(evidence.facts);
   std::vector<std::string> names, seen;
   if (ranks.out_of_time) {
     names.emplace_back(ranks.ranks.empty() ? "anything" : "some facts");

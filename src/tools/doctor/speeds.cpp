@@ -132,7 +132,7 @@ GpuSpeed time_gpu(int ordinal) {
           .host_gb_per_s = gb_per_s(across, best_seconds(5, copy(pinned.get(), across)))};
 }
 
-void time_links(const Communicator& communicator, const std::function<void(const Link&)>& say) {
+void time_links(const Communicator& communicator, const std::function<void(const Link&)>& report) {
   // Each node in seven pairs tells a slow one from slow partners.
   constexpr int most_rounds = 7;
   const std::vector<int> firsts = probe::first_ranks(probe::nodes_of_ranks(communicator));
@@ -145,7 +145,7 @@ void time_links(const Communicator& communicator, const std::function<void(const
       Link link = time_link(communicator, second);
       link.from = a;
       link.to = b;
-      say(link);
+      report(link);
     }
     comm::barrier(communicator);
   }

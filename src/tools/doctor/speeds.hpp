@@ -24,7 +24,7 @@ double time_host_copy(int threads);
 GpuSpeed time_gpu(int ordinal);
 
 /// Sends between the first ranks of nodes, each with each (with some of the others, if there are
-/// many), and calls `say` on the lower one of each pair. Collective over all ranks.
-void time_links(const Communicator& communicator, const std::function<void(const Link&)>& say);
+/// many), and calls `report` on the lower one of each pair. Collective over all ranks.
+void time_links(const Communicator& communicator, const std::function<void(const Link&)>& report);
 
 }  // namespace halocline::doctor

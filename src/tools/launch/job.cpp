@@ -22,9 +22,9 @@
 
 #include "launch/child.hpp"
 #include "launch/interrupts.hpp"
-#include "launch/leftovers.hpp"
-#include "launch/outlet.hpp"
+#include "launch/nonblocking_output.hpp"
 #include "launch/process_tree.hpp"
+#include "launch/stale_files.hpp"
 
 namespace halocline {
 namespace {
@@ -38,12 +38,12 @@ int request_for(int signal) { return signal == SIGINT || signal == SIGHUP ? sign
 /// One of the job's streams on its way to us.
 struct CaughtStream {
   Descriptor source;
-  Outlet outlet;
-  Sieve sieve;
+  NonblockingOutput output;
+  OutputFilter filter;
   std::string kept;
 
   /// Returns what to poll for news; -1 if there can be none, or if nobody takes what is there.
-  int descriptor_to_poll() const { return outlet.is_full() ? -1 : source.get(); }
+  int descriptor_to_poll() const { return output.is_full() ? -1 : source.get(); }
 
   /// Reads what is there; closes at the end.
   void drain(std::size_t kept_bytes) {
@@ -53,11 +53,11 @@ struct CaughtStream {
     if (got <= 0)
       source.close();
     else
-      keep(sieve.pass(std::string_view(buffer.data(), static_cast<std::size_t>(got))), kept_bytes);
+      keep(filter.pass(std::string_view(buffer.data(), static_cast<std::size_t>(got))), kept_bytes);
   }
 
   void keep(const std::string& text, std::size_t kept_bytes) {
-    outlet.put(text);
+    output.put(text);
     kept += text;
     if (kept.size() > 2 * kept_bytes) kept.erase(0, kept.size() - kept_bytes);
   }
@@ -123,11 +123,11 @@ class Job {
     }
     // The child is dead but not reaped: its number, the group's, cannot be anyone else's yet.
     const bool tidied_up = !stopping_ && ended_well();
-    if (!tidied_up) note_leftovers(living(descendants_));
+    if (!tidied_up) note_stale_files(living(descendants_));
     ::kill(-child_, SIGKILL);
     kill_all(descendants_);
     pass_on_the_rest();
-    if (!tidied_up) remove_leftovers();
+    if (!tidied_up) remove_stale_files();
     return conclude();
   }
 
@@ -142,7 +142,7 @@ class Job {
 
   bool says_begin() const {
     return std::any_of(streams_.begin(), streams_.end(),
-                       [](const CaughtStream& stream) { return !stream.sieve.marked().empty(); });
+                       [](const CaughtStream& stream) { return !stream.filter.marked().empty(); });
   }
 
   void hear() {
@@ -167,13 +167,13 @@ class Job {
                                   {Interrupts::descriptor(), POLLIN, 0},
                                   {streams_[0].descriptor_to_poll(), POLLIN, 0},
                                   {streams_[1].descriptor_to_poll(), POLLIN, 0},
-                                  {streams_[0].outlet.descriptor_to_poll(), POLLOUT, 0},
-                                  {streams_[1].outlet.descriptor_to_poll(), POLLOUT, 0}}};
+                                  {streams_[0].output.descriptor_to_poll(), POLLOUT, 0},
+                                  {streams_[1].output.descriptor_to_poll(), POLLOUT, 0}}};
     if (::poll(waited.data(), waited.size(), milliseconds) <= 0) return News::none;
     News news = News::none;
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       if (waited[i + 4].revents != 0) {
-        streams_[i].outlet.flush();
+        streams_[i].output.flush();
         news = std::max(news, News::of_readers);
       }
       if (waited[i + 2].revents != 0) {
@@ -192,14 +192,14 @@ class Job {
     constexpr int quiet_milliseconds = 100;
     auto enough = Clock::now() + std::chrono::seconds(1);
     const auto is_open = [](const CaughtStream& stream) { return stream.source.is_open(); };
-    const auto is_waiting = [](const CaughtStream& stream) { return stream.outlet.is_waiting(); };
+    const auto is_waiting = [](const CaughtStream& stream) { return stream.output.is_waiting(); };
     while (std::any_of(streams_.begin(), streams_.end(), is_open) && Clock::now() < enough) {
       const News news = poll_all(quiet_milliseconds);
       const bool held_up = !stopping_ && std::any_of(streams_.begin(), streams_.end(), is_waiting);
       if (held_up) enough = Clock::now() + std::chrono::seconds(1);
       if (news == News::none && !held_up) break;
     }
-    for (CaughtStream& stream : streams_) stream.keep(stream.sieve.finish(), options_.kept_bytes);
+    for (CaughtStream& stream : streams_) stream.keep(stream.filter.finish(), options_.kept_bytes);
     const auto last_moment = Clock::now() + std::chrono::milliseconds(quiet_milliseconds);
     while (std::any_of(streams_.begin(), streams_.end(), is_waiting)) {
       if (stopping_ && Clock::now() >= last_moment) break;
@@ -258,19 +258,19 @@ class Job {
     if (ended_) return;
     std::vector<Process> found = descendants_of(child_);
     descendants_.insert(descendants_.end(), found.begin(), found.end());
-    note_leftovers(std::move(found));
+    note_stale_files(std::move(found));
   }
 
-  void note_leftovers(std::vector<Process> processes) {
+  void note_stale_files(std::vector<Process> processes) {
     processes.push_back({child_, 0});
-    leftovers_.note(processes, current_variables());
+    stale_files_.note(processes, current_variables());
   }
 
-  void remove_leftovers() const {
+  void remove_stale_files() const {
     // Processes that go on for a moment after they were killed may leave more.
     for (int left = 100; left > 0 && !living(descendants_).empty(); --left)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    leftovers_.remove();
+    stale_files_.remove();
   }
 
   /// Of the child that has ended.
@@ -303,11 +303,11 @@ class Job {
   JobEnd conclude() {
     const int status = reap();
     for (const CaughtStream& stream : streams_) {
-      const std::vector<std::string>& marked = stream.sieve.marked();
+      const std::vector<std::string>& marked = stream.filter.marked();
       end_.marked.insert(end_.marked.end(), marked.begin(), marked.end());
-      end_.withheld += stream.sieve.withheld();
+      end_.withheld += stream.filter.withheld();
     }
-    end_.relay_error = streams_[0].outlet.error();
+    end_.relay_error = streams_[0].output.error();
     end_.out = streams_[0].take(options_.kept_bytes);
     end_.err = streams_[1].take(options_.kept_bytes);
     if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
@@ -325,7 +325,7 @@ class Job {
   std::optional<Clock::time_point> time_limit_, silence_limit_, slow_start_;
   std::optional<Clock::time_point> kill_at_;
   std::vector<Process> descendants_;
-  Leftovers leftovers_;
+  StaleFiles stale_files_;
   std::thread waiter_;
   bool has_begun_ = false;
   bool has_signal_ = false;
@@ -395,9 +395,11 @@ JobEnd run(Program program, const JobOptions& options) {
       Pipe pipe = make_pipe();
       streams[i].source = std::move(pipe.read);
       sinks[i] = std::move(pipe.write);
-      if (options.output == JobOutput::relay) streams[i].outlet = Outlet(static_cast<int>(i) + 1);
+      if (options.output == JobOutput::relay)
+        streams[i].output = NonblockingOutput(static_cast<int>(i) + 1);
       // Explanations come on standard error; lines of dashes in a report are a report's.
-      streams[i].sieve = Sieve(options.mark, i == 1 ? options.explanations : Explanations::passed);
+      streams[i].filter =
+          OutputFilter(options.mark, i == 1 ? options.explanations : Explanations::passed);
     }
   }
   program.out = sinks[0].get();

@@ -11,7 +11,7 @@
 
 #include "base/libraries/find_program.hpp"
 #include "base/process/variables.hpp"
-#include "launch/sieve.hpp"
+#include "launch/output_filter.hpp"
 
 namespace halocline {
 

@@ -254,7 +254,7 @@ int usable_cores() {
   return static_cast<int>(cores.size());
 }
 
-bool says_ranks(const Launcher& launcher) {
+bool has_ranks_placeholder(const Launcher& launcher) {
   return std::any_of(
       launcher.arguments.begin(), launcher.arguments.end(),
       [](const std::string& word) { return word.find(ranks_placeholder) != std::string::npos; });
@@ -272,7 +272,7 @@ Variables bindings_among(const Variables& variables) {
 
 std::vector<std::string> bindings_withheld(const Launcher& launcher, const Variables& variables) {
   std::vector<std::string> names;
-  if (!says_ranks(launcher))
+  if (!has_ranks_placeholder(launcher))
     for (const auto& [name, value] : bindings_among(variables)) names.push_back(name);
   return names;
 }
@@ -286,7 +286,7 @@ std::vector<std::string> command(const Launcher& launcher, const JobSpec& job) {
       word.replace(at, std::string_view(ranks_placeholder).size(), ranks);
     words.push_back(std::move(word));
   }
-  if (!says_ranks(launcher)) {
+  if (!has_ranks_placeholder(launcher)) {
     append(words, {"-n", ranks});
     if (launcher.kind == LauncherKind::open_mpi) append_open_mpi_options(words, job);
     if (launcher.kind == LauncherKind::srun) append_srun_options(words, job);

@@ -38,7 +38,7 @@ Launcher find_launcher(MpiFamily family, const std::string& hint, const Variable
 inline constexpr const char* ranks_placeholder = "{ranks}";
 
 /// Whether a launcher's arguments say where the number of ranks belongs.
-bool says_ranks(const Launcher& launcher);
+bool has_ranks_placeholder(const Launcher& launcher);
 
 /// Takes a user's command by their word, "srun -n {ranks}", also one of another family: to see what
 /// becomes of it. Throws unavailable if there is no such program, usage if the command sets a

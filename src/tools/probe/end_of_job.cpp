@@ -15,15 +15,15 @@ namespace halocline::probe {
 namespace {
 
 /// What launchers say of a rank that a signal ended, where they say it.
-struct LastWords {
+struct RankEnd {
   std::optional<int> rank, signal;
 };
 
-LastWords last_words(const JobEnd& end, LauncherKind kind) {
+RankEnd rank_end(const JobEnd& end, LauncherKind kind) {
   std::string text = end.err + end.out;
   for (char& c : text)
     if (c == '\n') c = ' ';  // Open MPI 5 breaks its line in the middle
-  LastWords words;
+  RankEnd words;
   std::smatch found;
   // "process rank 1 with PID 0 on node vm exited on signal 11"; "srun: error: node1: task 1:
   // Segm..."
@@ -38,7 +38,7 @@ LastWords last_words(const JobEnd& end, LauncherKind kind) {
 }
 
 /// One thing that was said: a line, or all of a text that MPI frames by lines of dashes.
-struct Words {
+struct OutputMessage {
   std::string text;
   bool is_routine = false;  ///< said of any job that ends early
 };
@@ -85,12 +85,12 @@ bool is_frame(const std::string& line) {
 }
 
 /// What was said in a text, in its order.
-std::vector<Words> words_in(const std::string& output, std::string_view mark) {
-  std::vector<Words> all;
+std::vector<OutputMessage> messages_in(const std::string& output, std::string_view mark) {
+  std::vector<OutputMessage> all;
   const auto add = [&](const std::string& text) {
     std::string line = in_one_line(text);
-    const bool says_something = line.find_first_not_of("-=* ") != std::string::npos;
-    if (says_something) all.push_back({line, is_routine(line)});
+    const bool has_text = line.find_first_not_of("-=* ") != std::string::npos;
+    if (has_text) all.push_back({line, is_routine(line)});
   };
   std::istringstream lines(output);
   std::optional<std::string> framed;
@@ -124,7 +124,7 @@ std::string end_in_words(const JobEnd& end, LauncherKind kind,
     return fmt::format("timed out after {:g} s", std::chrono::duration<double>(time_limit).count());
   if (end.how == JobEnd::How::fell_silent)
     return fmt::format("no output for {:g} s", std::chrono::duration<double>(time_limit).count());
-  const LastWords words = last_words(end, kind);
+  const RankEnd words = rank_end(end, kind);
   const std::string who = words.rank ? fmt::format("rank {}", *words.rank) : "a rank";
   if (words.signal)
     return fmt::format("{} was ended by signal {} ({})", who, *words.signal,
@@ -134,25 +134,25 @@ std::string end_in_words(const JobEnd& end, LauncherKind kind,
 
 int signal_in(const JobEnd& end, LauncherKind kind) {
   const bool by_us = end.how == JobEnd::How::timed_out || end.how == JobEnd::How::fell_silent;
-  return by_us ? 0 : last_words(end, kind).signal.value_or(0);
+  return by_us ? 0 : rank_end(end, kind).signal.value_or(0);
 }
 
 std::string complaint_in(const JobEnd& end, std::string_view mark) {
-  std::vector<Words> all = words_in(end.err, mark);
-  for (Words& words : words_in(end.out, mark)) all.push_back(std::move(words));
-  for (const Words& words : all)
+  std::vector<OutputMessage> all = messages_in(end.err, mark);
+  for (OutputMessage& words : messages_in(end.out, mark)) all.push_back(std::move(words));
+  for (const OutputMessage& words : all)
     if (const std::size_t ours = words.text.find("halocline: ");
         ours != std::string::npos && !words.is_routine)
       return words.text.substr(ours);
   // What is said of every early end helps only where nothing else is said.
-  const bool any_reason =
-      std::any_of(all.begin(), all.end(), [](const Words& words) { return !words.is_routine; });
-  std::vector<std::string> told;
-  for (const Words& words : all)
+  const bool any_reason = std::any_of(all.begin(), all.end(),
+                                      [](const OutputMessage& words) { return !words.is_routine; });
+  std::vector<std::string> chosen;
+  for (const OutputMessage& words : all)
     if ((!words.is_routine || !any_reason) &&
-        std::find(told.begin(), told.end(), words.text) == told.end())
-      told.push_back(words.text);
-  return shortened(fmt::format("{}", fmt::join(told, "; ")));
+        std::find(chosen.begin(), chosen.end(), words.text) == chosen.end())
+      chosen.push_back(words.text);
+  return shortened(fmt::format("{}", fmt::join(chosen, "; ")));
 }
 
 }  // namespace halocline::probe

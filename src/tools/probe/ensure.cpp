@@ -83,9 +83,9 @@ constexpr auto no_probe_jobs =
     "ranks of this launcher cannot start a probe job; to prove it, run a short "
     "halocline solve with --ranks 2 in the batch script itself, before this step";
 
-class Maker {
+class ProofMaker {
  public:
-  Maker(const ProofsWanted& wanted, const Variables& variables, proof::ProofsAtHand& at_hand)
+  ProofMaker(const ProofsWanted& wanted, const Variables& variables, proof::ProofsAtHand& at_hand)
       : wanted_(wanted), variables_(variables), at_hand_(at_hand) {}
 
   void make() {
@@ -189,26 +189,26 @@ std::vector<proof::Proof> proofs_of(const PathResult& result, const proof::Envir
   return proofs;
 }
 
-Stand stand_of(const Variables& variables) {
-  if (variables.contains(launched_variable)) return Stand::ours;
+ProofRole proof_role(const Variables& variables) {
+  if (variables.contains(launched_variable)) return ProofRole::ours;
   const std::optional<Launched> launched = launched_by(variables);
-  if (!launched) return Stand::maker;
+  if (!launched) return ProofRole::maker;
   // mpiexec is Hydra's name too, and PALS's.
   const bool starts_probe_jobs =
       (launched->launcher == "mpirun" || launched->launcher == "mpiexec") &&
       !variables.contains("PALS_RANKID");
-  if (!starts_probe_jobs || !launched->rank) return Stand::no_probe_jobs;
-  return *launched->rank == 0 ? Stand::maker : Stand::other_rank;
+  if (!starts_probe_jobs || !launched->rank) return ProofRole::no_probe_jobs;
+  return *launched->rank == 0 ? ProofRole::maker : ProofRole::other_rank;
 }
 
 proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables) {
   proof::ProofsAtHand at_hand =
       proof::proofs_at_hand(wanted.file, variables_of_ranks(wanted, variables));
-  Maker maker(wanted, variables, at_hand);
-  const Stand stand = stand_of(variables);
-  if (stand == Stand::maker) {
+  ProofMaker maker(wanted, variables, at_hand);
+  const ProofRole role = proof_role(variables);
+  if (role == ProofRole::maker) {
     maker.make();
-  } else if (stand == Stand::no_probe_jobs) {
+  } else if (role == ProofRole::no_probe_jobs) {
     for (const GpuPair pair : wanted.pairs)
       if (const std::vector<Path> missing = maker.missing(pair); !missing.empty())
         maker.say_missing(pair, missing, no_probe_jobs);

@@ -15,13 +15,13 @@
 namespace halocline::probe {
 
 /// Where a process stands towards the job it is part of.
-enum class Stand {
+enum class ProofRole {
   maker,  ///< started by nobody, or the first rank of a launcher that lets it start a probe job
   other_rank,    ///< the first rank makes what is to be made
   ours,          ///< a rank that a command of ours started, which has made it
   no_probe_jobs  ///< a rank of srun, PALS or Flux: a job inside the job would hang or be refused
 };
-Stand stand_of(const Variables& variables);
+ProofRole proof_role(const Variables& variables);
 
 /// Returns the proofs that a tried path makes under a key: one for each kind of pair, none of a
 /// path that could not be tried.

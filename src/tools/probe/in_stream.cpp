@@ -46,61 +46,61 @@ std::vector<std::byte> pattern(std::uint64_t seed, std::int64_t bytes) {
 }
 
 /// One message, with memory of the program's own where it is not in place.
-struct Talk {
+struct StreamMessage {
   int peer;
   std::int64_t sent, received;                ///< bytes
   std::shared_ptr<void> field;                ///< which is copied to the slot
   std::vector<std::shared_ptr<void>> seen{};  ///< what came in each exchange
 };
 
-Talk talk_of(const Message& message, const StreamFields& fields) {
+StreamMessage make_stream_message(const Message& message, const StreamFields& fields) {
   const auto allocate = [&](std::int64_t bytes) {
     return device::allocate(fields.memory, bytes, fields.allocator);
   };
-  Talk talk{.peer = message.peer,
-            .sent = transport::bytes_of(message.send),
-            .received = transport::bytes_of(message.receive),
-            .field = nullptr};
-  if (transport::in_place(message.send) == nullptr) talk.field = allocate(talk.sent);
+  StreamMessage made{.peer = message.peer,
+                     .sent = transport::bytes_of(message.send),
+                     .received = transport::bytes_of(message.receive),
+                     .field = nullptr};
+  if (transport::in_place(message.send) == nullptr) made.field = allocate(made.sent);
   for (int exchange = 0; exchange < exchanges; ++exchange)
-    talk.seen.push_back(allocate(talk.received));
-  return talk;
+    made.seen.push_back(allocate(made.received));
+  return made;
 }
 
 /// Adds what is wrong with what came in one exchange, unless more of that is known already: one
 /// fault brings others.
-void judge(const Talk& talk, int me, int exchange, StreamFaults& faults) {
-  std::vector<std::byte> seen(static_cast<std::size_t>(talk.received));
-  device::copy(seen.data(), talk.seen[static_cast<std::size_t>(exchange)].get(), talk.received,
-               Stream::host());
+void check_received(const StreamMessage& message, int me, int exchange, StreamFaults& faults) {
+  std::vector<std::byte> seen(static_cast<std::size_t>(message.received));
+  device::copy(seen.data(), message.seen[static_cast<std::size_t>(exchange)].get(),
+               message.received, Stream::host());
   const std::int64_t at =
-      proof::first_difference(seen.data(), talk.received, due(talk.peer, me, exchange));
-  if (at == talk.received) return;
+      proof::first_difference(seen.data(), message.received, due(message.peer, me, exchange));
+  if (at == message.received) return;
   // The word around that byte, since kernels write words.
   constexpr std::int64_t word_bytes = 8;
   const std::int64_t begin = at / word_bytes * word_bytes;
-  const auto length = static_cast<std::size_t>(std::min(word_bytes, talk.received - begin));
+  const auto length = static_cast<std::size_t>(std::min(word_bytes, message.received - begin));
   const auto holds = [&](std::uint64_t seed) {
-    return std::memcmp(seen.data() + begin, pattern(seed, talk.received).data() + begin, length) ==
-           0;
+    return std::memcmp(seen.data() + begin, pattern(seed, message.received).data() + begin,
+                       length) == 0;
   };
   // What a sender had in earlier exchanges it sent too early. Here that is gone: whoever has read
   // something writes `empty` over it.
-  bool is_early = holds(old(talk.peer, me, exchange));
+  bool is_early = holds(old(message.peer, me, exchange));
   for (int before = 0; before < exchange; ++before)
-    is_early |= holds(due(talk.peer, me, before)) || holds(old(talk.peer, me, before));
+    is_early |= holds(due(message.peer, me, before)) || holds(old(message.peer, me, before));
   const int next = exchange + 1;
   const char* order = nullptr;
   if (is_early)
     order = "was sent before earlier work in the stream had written it";
-  else if (holds(old(talk.peer, me, next)) || holds(due(talk.peer, me, next)))
+  else if (holds(old(message.peer, me, next)) || holds(due(message.peer, me, next)))
     order = "was sent after later work in the stream had overwritten it";
   else if (holds(empty(me)))
     order = "had not arrived when later work in the stream read it";
   std::string& fault = order != nullptr ? faults.order : faults.bytes;
   if (fault.empty())
-    fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, talk.received, talk.peer,
-                        me, order != nullptr ? order : "did not arrive as sent");
+    fault = fmt::format("byte {} of {} from rank {} to rank {} {}", at, message.received,
+                        message.peer, me, order != nullptr ? order : "did not arrive as sent");
 }
 
 class Rehearsal {
@@ -112,31 +112,32 @@ class Rehearsal {
         messages_(messages),
         in_graph_(fields.in_graph) {
     comm::together(communicator, [&] {
-      for (const Message& message : messages) talks_.push_back(talk_of(message, fields));
+      for (const Message& message : messages)
+        stream_messages_.push_back(make_stream_message(message, fields));
       stream_.emplace();
     });
   }
 
   StreamFaults run() {
-    for (std::size_t m = 0; m < talks_.size(); ++m) {
-      write(out(m), talks_[m].sent, old(me(), talks_[m].peer, 0));
+    for (std::size_t m = 0; m < stream_messages_.size(); ++m) {
+      write(out(m), stream_messages_[m].sent, old(me(), stream_messages_[m].peer, 0));
       // A slot is its sender's before the exchange.
       if (void* field = transport::in_place(messages_[m].receive))
-        write(field, talks_[m].received, empty(me()));
+        write(field, stream_messages_[m].received, empty(me()));
       // CUDA loads a kernel when it is first launched, and may wait for all of a GPU's work then.
-      gpu::copy_by_kernel(stream_->get(), talks_[m].seen.front().get(), talks_[m].seen.back().get(),
-                          talks_[m].received);
+      gpu::copy_by_kernel(stream_->get(), stream_messages_[m].seen.front().get(),
+                          stream_messages_[m].seen.back().get(), stream_messages_[m].received);
     }
     gpu::pass_time(stream_->get(), {});
     device::synchronize(stream_->get());
     StreamFaults mine;
     queue_all();
-    judge_all(mine);
+    check_all(mine);
     if (in_graph_) {
       const auto graph = device::Graph::record(stream_->get(), [this] { queue_all(); });
       for (int replay = 0; replay < replays; ++replay) {
         graph.launch(stream_->get());
-        judge_all(mine);
+        check_all(mine);
       }
     }
     return {.order = comm::first_text(communicator_, mine.order),
@@ -148,10 +149,11 @@ class Rehearsal {
     for (int exchange = 0; exchange < exchanges; ++exchange) queue(exchange);
   }
 
-  void judge_all(StreamFaults& faults) const {
+  void check_all(StreamFaults& faults) const {
     link::wait_for(communicator_, stream_->get());  // others may be lost
-    for (const Talk& talk : talks_)
-      for (int exchange = 0; exchange < exchanges; ++exchange) judge(talk, me(), exchange, faults);
+    for (const StreamMessage& message : stream_messages_)
+      for (int exchange = 0; exchange < exchanges; ++exchange)
+        check_received(message, me(), exchange, faults);
   }
 
   int me() const { return communicator_.rank(); }
@@ -177,23 +179,23 @@ class Rehearsal {
     // Neighbours take turns: where one writes late, the other reads late.
     const bool writes_late = (me() + exchange) % 2 == 0;
     const Stream stream = stream_->get();
-    for (std::size_t m = 0; m < talks_.size(); ++m)
-      write(out(m), talks_[m].sent, old(me(), talks_[m].peer, exchange));
+    for (std::size_t m = 0; m < stream_messages_.size(); ++m)
+      write(out(m), stream_messages_[m].sent, old(me(), stream_messages_[m].peer, exchange));
     if (writes_late) gpu::pass_time(stream, late);
-    for (std::size_t m = 0; m < talks_.size(); ++m) {
-      const Talk& talk = talks_[m];
-      void* const field = talk.field != nullptr ? talk.field.get() : out(m);
-      write(field, talk.sent, due(me(), talk.peer, exchange));
-      if (talk.field != nullptr) gpu::copy_by_kernel(stream, out(m), field, talk.sent);
+    for (std::size_t m = 0; m < stream_messages_.size(); ++m) {
+      const StreamMessage& message = stream_messages_[m];
+      void* const field = message.field != nullptr ? message.field.get() : out(m);
+      write(field, message.sent, due(me(), message.peer, exchange));
+      if (message.field != nullptr) gpu::copy_by_kernel(stream, out(m), field, message.sent);
     }
     channel_.start(stream);
     channel_.finish(stream);
     if (!writes_late) gpu::pass_time(stream, late);
-    for (std::size_t m = 0; m < talks_.size(); ++m) {
-      const Talk& talk = talks_[m];
-      gpu::copy_by_kernel(stream, talk.seen[static_cast<std::size_t>(exchange)].get(), in(m),
-                          talk.received);
-      write(in(m), talk.received, empty(me()));
+    for (std::size_t m = 0; m < stream_messages_.size(); ++m) {
+      const StreamMessage& message = stream_messages_[m];
+      gpu::copy_by_kernel(stream, message.seen[static_cast<std::size_t>(exchange)].get(), in(m),
+                          message.received);
+      write(in(m), message.received, empty(me()));
     }
   }
 
@@ -201,7 +203,7 @@ class Rehearsal {
   Channel& channel_;
   const std::vector<Message>& messages_;
   bool in_graph_;
-  std::vector<Talk> talks_;
+  std::vector<StreamMessage> stream_messages_;
   std::optional<device::OwnedStream> stream_;
 };
 

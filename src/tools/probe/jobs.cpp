@@ -23,15 +23,15 @@ std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
                          std::chrono::milliseconds limit) {
   if (end.how == JobEnd::How::not_started) return end.reason;
   std::string words = end_in_words(end, launcher, limit);
-  const std::string said = complaint_in(end, line_mark);
-  if (said.find("halocline: ") == 0) return said.substr(std::strlen("halocline: "));
-  if (signal_in(end, launcher) == 0 && !said.empty()) words += "; its output: " + said;
+  const std::string complaint = complaint_in(end, line_mark);
+  if (complaint.find("halocline: ") == 0) return complaint.substr(std::strlen("halocline: "));
+  if (signal_in(end, launcher) == 0 && !complaint.empty()) words += "; its output: " + complaint;
   if (end.succeeded()) words = "it ended with exit code 0, but its ranks did not do their work";
   return words;
 }
 
 /// What is left then is MPI_Finalize.
-bool said_all(const JobEnd& end) { return read_paths(end.out).ended; }
+bool finished(const JobEnd& end) { return read_paths(end.out).ended; }
 
 ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<std::string> words,
                          const Variables& with) {
@@ -40,7 +40,7 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   const double limit_seconds = std::chrono::duration<double>(probes.time_limit).count();
   words.push_back("--wait-limit");
   words.push_back(fmt::format(
-      "{:g}", probes.time_limit < telling_answer ? 2 * limit_seconds : limit_seconds / 2));
+      "{:g}", probes.time_limit < conclusive_answer ? 2 * limit_seconds : limit_seconds / 2));
   const JobSpec job{.ranks = probes.ranks,
                     .program = probes.program,
                     .arguments = std::move(words),
@@ -65,17 +65,17 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
                                                       end.signal, strsignal(end.signal)));
-  if (end.succeeded() && said_all(end)) return {.job = std::move(end), .said_all = true};
+  if (end.succeeded() && finished(end)) return {.job = std::move(end), .finished = true};
   const auto limit =
       end.how == JobEnd::How::timed_out ? *options.time_limit : *options.silence_limit;
   std::string how = how_it_ended(end, probes.launcher.kind, limit);
   const int signal = signal_in(end, probes.launcher.kind);
-  const bool had_said_all = said_all(end);
+  const bool had_finished = finished(end);
   return {.job = std::move(end),
           .how = std::move(how),
           .signal = signal,
           .limit = probes.time_limit,
-          .said_all = had_said_all};
+          .finished = had_finished};
 }
 
 bool contains(const std::vector<Path>& paths, const Path& path) {
@@ -90,7 +90,7 @@ bool arrives_alone(const Probes& probes, const PathsToTry& wanted, const PathRes
   alone.bytes = {crashed.tried.back()};
   alone.timing = Timing::none;
   const ProbeEnd end = run_to_some_end(probes, 1, words_of(alone), with);
-  const std::vector<PathsSaid::Row> rows = read_paths(end.job.out).rows;
+  const std::vector<PathLines::Row> rows = read_paths(end.job.out).rows;
   return rows.size() == 1 && rows[0].is_decided && rows[0].result.outcome == Outcome::works;
 }
 
@@ -98,14 +98,14 @@ bool arrives_alone(const Probes& probes, const PathsToTry& wanted, const PathRes
 std::vector<PathResult> results_of(const Probes& probes, const ProbeEnd& end,
                                    const PathsToTry& wanted, const Variables& with) {
   std::vector<PathResult> results;
-  for (const PathsSaid::Row& row : read_paths(end.job.out).rows) {
+  for (const PathLines::Row& row : read_paths(end.job.out).rows) {
     // Of one that was announced only, nothing was sent.
     if (!contains(wanted.paths, row.result.path) || (!row.is_decided && row.result.tried.empty()))
       continue;
     PathResult result = row.result;
     result.with = with;
     if (!row.is_decided) {
-      result.out_of_time = end.is_out_of_time(telling_answer);
+      result.out_of_time = end.is_out_of_time(conclusive_answer);
       result.outcome = result.out_of_time ? Outcome::untried : Outcome::failed;
       result.signal = end.signal;
       result.exit_code = end.job.exit_code;
@@ -141,7 +141,8 @@ std::chrono::milliseconds limit_under(double load, int threads) {
 ProbeEnd run_probe(const Probes& probes, std::size_t parts, std::vector<std::string> words,
                    const Variables& with) {
   ProbeEnd end = run_to_some_end(probes, parts, std::move(words), with);
-  if (!end.how.empty() && end.said_all && !end.is_out_of_time(telling_answer) && probes.on_bad_end)
+  if (!end.how.empty() && end.finished && !end.is_out_of_time(conclusive_answer) &&
+      probes.on_bad_end)
     probes.on_bad_end(end.how);
   return end;
 }
@@ -156,7 +157,7 @@ std::vector<PathResult> try_paths(const Probes& probes, PathsToTry wanted, const
       std::erase(wanted.paths, result.path);
     }
     if (!now.empty()) continue;
-    const bool out_of_time = end.is_out_of_time(telling_start);
+    const bool out_of_time = end.is_out_of_time(conclusive_start);
     for (const Path& path : wanted.paths)
       all.push_back({.path = path,
                      .outcome = Outcome::untried,

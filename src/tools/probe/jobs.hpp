@@ -18,8 +18,8 @@ namespace halocline::probe {
 // Ranks start within seconds, also where programs lie on a disk of other nodes and the cores are
 // busy; those that have started answer each other sooner. What takes longer than such a limit
 // hangs, what takes longer than a shorter limit may be just slow.
-inline constexpr std::chrono::milliseconds telling_start = std::chrono::seconds(10),
-                                           telling_answer = std::chrono::seconds(4);
+inline constexpr std::chrono::milliseconds conclusive_start = std::chrono::seconds(10),
+                                           conclusive_answer = std::chrono::seconds(4);
 
 /// Returns how long sound ranks may be silent: 20 s, and longer the more processes wanted each
 /// hardware thread in the minute before; at most 5 minutes.
@@ -47,7 +47,7 @@ struct ProbeEnd {
   std::string how = {};               ///< for people; empty if it ended well
   int signal = 0;                     ///< that ended a rank; 0 if none is known
   std::chrono::milliseconds limit{};  ///< by which it ended, if it did
-  bool said_all = false;              ///< what is left then is MPI_Finalize
+  bool finished = false;              ///< what is left then is MPI_Finalize
 
   bool ended_by_limit() const {
     return job.how == JobEnd::How::timed_out || job.how == JobEnd::How::fell_silent;

@@ -4,16 +4,16 @@
 namespace halocline::probe {
 namespace {
 
-PathsSaid::Row& row_of(PathsSaid& said, const Path& path) {
-  for (PathsSaid::Row& row : said.rows)
+PathLines::Row& row_of(PathLines& lines, const Path& path) {
+  for (PathLines::Row& row : lines.rows)
     if (row.result.path == path) return row;
-  return said.rows.emplace_back(PathsSaid::Row{.result = {.path = path}});
+  return lines.rows.emplace_back(PathLines::Row{.result = {.path = path}});
 }
 
-void read_path(const std::string& kind, const Json& content, PathsSaid& said) {
+void read_path(const std::string& kind, const Json& content, PathLines& lines) {
   const std::optional<Path> path = path_named(content.at("path").get<std::string>());
   if (!path) return;
-  PathsSaid::Row& row = row_of(said, *path);
+  PathLines::Row& row = row_of(lines, *path);
   PathResult& result = row.result;
   if (row.is_decided) return;  // of several ranks, the first one's word
   if (kind == "pairs")
@@ -86,15 +86,15 @@ std::string outcome_line(const Path& path, Outcome outcome, const std::string& h
 
 std::string ends_line() { return line_of("ends", true); }
 
-PathsSaid read_paths(std::string_view output) {
-  PathsSaid said;
+PathLines read_paths(std::string_view output) {
+  PathLines lines;
   read_lines(output, [&](const std::string& kind, const Json& content) {
-    if (kind == "ends") said.ended = true;
+    if (kind == "ends") lines.ended = true;
     const bool is_of_path = kind == "pairs" || kind == "trying" || kind == "arrived" ||
                             kind == "in_order" || kind == "outcome";
-    if (is_of_path) read_path(kind, content, said);
+    if (is_of_path) read_path(kind, content, lines);
   });
-  return said;
+  return lines;
 }
 
 }  // namespace halocline::probe

@@ -40,7 +40,7 @@ std::string outcome_line(const Path& path, Outcome outcome, const std::string& h
 std::string ends_line();
 
 /// What came of some paths; one that was begun and has no outcome ended with the job.
-struct PathsSaid {
+struct PathLines {
   struct Row {
     PathResult result;
     bool is_decided = false;
@@ -48,6 +48,6 @@ struct PathsSaid {
   std::vector<Row> rows;
   bool ended = false;
 };
-PathsSaid read_paths(std::string_view output);
+PathLines read_paths(std::string_view output);
 
 }  // namespace halocline::probe

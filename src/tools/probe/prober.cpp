@@ -75,49 +75,50 @@ using Placement = exchange::TrialFields::Placement;
 
 class Prober {
  public:
-  Prober(const Communicator& communicator, const PathsToTry& wanted, const Say& say)
+  Prober(const Communicator& communicator, const PathsToTry& wanted, const PrintLine& say)
       : communicator_(communicator),
         wanted_(wanted),
-        say_(say),
+        print_line_(say),
         node_of_(nodes_of_ranks(communicator)) {}
 
   void run() {
     for (const Path& path : wanted_.paths) examine(path);
-    say(ends_line());
+    print(ends_line());
   }
 
  private:
-  void say(const std::string& line) const {
-    if (communicator_.rank() == 0) say_(line);
+  void print(const std::string& line) const {
+    if (communicator_.rank() == 0) print_line_(line);
   }
 
   void examine(const Path& path) {
     if (!first_pair(node_of_, path.distance))
-      return say(outcome_line(path, Outcome::unavailable,
-                              path.distance == Distance::same_node ? "no two ranks share a node"
-                                                                   : "all ranks are on one node"));
+      return print(outcome_line(path, Outcome::unavailable,
+                                path.distance == Distance::same_node
+                                    ? "no two ranks share a node"
+                                    : "all ranks are on one node"));
     try {
       if (gpu_reads(path.memory)) take_gpu_once();
-      if (!is_plain(path) && !is_collective(path)) say(pairs_line(path, pairs_of(path)));
+      if (!is_plain(path) && !is_collective(path)) print(pairs_line(path, pairs_of(path)));
       Time last;
       for (const std::int64_t bytes : sizes_of(path)) {
         if (last.us > 0 && seconds_for(path, bytes, last) > most_seconds) break;
-        say(trying_line(path, bytes));
+        print(trying_line(path, bytes));
         Time time{bytes};
         if (const Fault fault = examine(path, time); fault.outcome != Outcome::works)
-          return say(outcome_line(path, fault.outcome, fault.how));
-        say(arrived_line(path, is_timed(path, bytes) ? time : Time{bytes}));
+          return print(outcome_line(path, fault.outcome, fault.how));
+        print(arrived_line(path, is_timed(path, bytes) ? time : Time{bytes}));
         if (time.us > 0) last = time;
       }
-      say(outcome_line(path, Outcome::works, ""));
+      print(outcome_line(path, Outcome::works, ""));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) {
         // The lowest rank that is still there says it: rank 0 may be the one that is lost.
-        say_(outcome_line(path, Outcome::failed, error.what()));
+        print_line_(outcome_line(path, Outcome::failed, error.what()));
         throw;
       }
-      say(outcome_line(path, Outcome::unavailable, error.what(),
-                       error.kind() != ErrorKind::unavailable));
+      print(outcome_line(path, Outcome::unavailable, error.what(),
+                         error.kind() != ErrorKind::unavailable));
     }
   }
 
@@ -214,7 +215,7 @@ class Prober {
       if (placement == placements.back() && is_timed(path, time.bytes))
         time.us = us_of(time.bytes, [&] { trial.run(); });
     }
-    if (goes_in_stream(path, time.bytes)) say(in_order_line(path, time.bytes));
+    if (goes_in_stream(path, time.bytes)) print(in_order_line(path, time.bytes));
     return {};
   }
 
@@ -258,7 +259,7 @@ class Prober {
 
   const Communicator& communicator_;
   const PathsToTry& wanted_;
-  const Say& say_;
+  const PrintLine& print_line_;
   const std::vector<int> node_of_;
   std::optional<std::string> gpu_;  // uuid of this rank's, once it is in use
 };
@@ -288,7 +289,8 @@ std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
   return uuid;
 }
 
-void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted, const Say& say) {
+void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted,
+                  const PrintLine& say) {
   if (communicator.size() < 2)
     throw Error(ErrorKind::usage, "paths need at least 2 ranks; start with mpirun -n 2");
   Prober(communicator, wanted, say).run();

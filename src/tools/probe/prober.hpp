@@ -15,7 +15,7 @@
 namespace halocline::probe {
 
 /// Prints and flushes a line.
-using Say = std::function<void(const std::string&)>;
+using PrintLine = std::function<void(const std::string&)>;
 
 /// Which GPUs the ranks take: those that a run would give them, or all of them the first.
 enum class GpuChoice { as_in_runs, first };
@@ -41,6 +41,6 @@ std::string take_gpu(const Communicator& communicator, GpuChoice choice);
 /// each path and size, but for sizes that would take seconds. Rank 0 says what it is at before it
 /// does it. Collective; at least 2 ranks. Throws communication if MPI fails, after saying so: then
 /// the other ranks may not come any more.
-void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted, const Say& say);
+void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted, const PrintLine& say);
 
 }  // namespace halocline::probe

@@ -13,7 +13,7 @@
 namespace halocline {
 
 /// Files of shared memory and session folders of one job on this node.
-class Leftovers {
+class StaleFiles {
  public:
   /// Notes what living processes of the job use, or one that is not reaped yet. `variables` name
   /// the folder for temporary files.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/posts.hpp"
+#include "lab/posted_messages.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace halocline::bench {
 
-struct Posts::Requests {
+struct PostedMessages::Requests {
   std::vector<MPI_Request> all;
   std::vector<Clock::time_point> done_at;
   std::vector<int> finished;  // room for MPI_Testsome
@@ -21,20 +21,21 @@ struct Posts::Requests {
   }
 };
 
-Posts::Posts(const Communicator& communicator, int lanes, std::shared_ptr<const void> memory)
+PostedMessages::PostedMessages(const Communicator& communicator, int lanes,
+                               std::shared_ptr<const void> memory)
     : communicator_(communicator),
       memory_(std::move(memory)),
       requests_(std::make_unique<Requests>()) {
   for (int lane = 0; lane < lanes; ++lane) tags_.push_back(communicator.state().next_tag());
 }
 
-Posts::~Posts() {
+PostedMessages::~PostedMessages() {
   const auto is_active = [](MPI_Request request) { return request != MPI_REQUEST_NULL; };
   if (std::any_of(requests_->all.begin(), requests_->all.end(), is_active))
     comm::keep_for_mpi(memory_);
 }
 
-std::size_t Posts::send(int to, int lane, std::span<const std::byte> bytes) {
+std::size_t PostedMessages::send(int to, int lane, std::span<const std::byte> bytes) {
   const std::size_t message = requests_->add();
   comm::check(MPI_Isend(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, to,
                         tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
@@ -43,7 +44,7 @@ std::size_t Posts::send(int to, int lane, std::span<const std::byte> bytes) {
   return message;
 }
 
-std::size_t Posts::receive(int from, int lane, std::span<std::byte> bytes) {
+std::size_t PostedMessages::receive(int from, int lane, std::span<std::byte> bytes) {
   const std::size_t message = requests_->add();
   comm::check(MPI_Irecv(bytes.data(), checked_cast<int>(bytes.size()), MPI_BYTE, from,
                         tags_[static_cast<std::size_t>(lane)], communicator_.state().all(),
@@ -52,7 +53,7 @@ std::size_t Posts::receive(int from, int lane, std::span<std::byte> bytes) {
   return message;
 }
 
-bool Posts::done(std::size_t message) {
+bool PostedMessages::done(std::size_t message) {
   if (requests_->all[message] == MPI_REQUEST_NULL) return true;
   int done = 0;
   comm::check(MPI_Test(&requests_->all[message], &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -60,7 +61,7 @@ bool Posts::done(std::size_t message) {
   return done != 0;
 }
 
-bool Posts::all_done() {
+bool PostedMessages::all_done() {
   int count = 0;
   comm::check(MPI_Testsome(static_cast<int>(requests_->all.size()), requests_->all.data(), &count,
                            requests_->finished.data(), MPI_STATUSES_IGNORE),
@@ -74,9 +75,11 @@ bool Posts::all_done() {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-Clock::time_point Posts::done_at(std::size_t message) const { return requests_->done_at[message]; }
+Clock::time_point PostedMessages::done_at(std::size_t message) const {
+  return requests_->done_at[message];
+}
 
-void Posts::clear() {
+void PostedMessages::clear() {
   requests_->all.clear();
   requests_->done_at.clear();
   requests_->finished.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lab/roll_call.hpp"
+#include "lab/deadlock_detector.hpp"
 
 #include <algorithm>
 
@@ -18,32 +18,32 @@ std::chrono::duration<double> interval_below(std::chrono::duration<double> wait_
 
 }  // namespace
 
-struct RollCall::Pending {
+struct DeadlockDetector::Pending {
   explicit Pending(const Communicator& with)
       : communicator(with), answers(std::make_shared<Answers>()) {
     answers->all.resize(static_cast<std::size_t>(with.size()));
   }
   struct Answers {
-    Standing mine;
-    std::vector<Standing> all;
+    WaitState mine;
+    std::vector<WaitState> all;
   };
   Communicator communicator;
   std::shared_ptr<Answers> answers;
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-RollCall::RollCall(const Communicator& communicator)
+DeadlockDetector::DeadlockDetector(const Communicator& communicator)
     : pending_(std::make_unique<Pending>(communicator)),
       interval_(std::chrono::duration_cast<Clock::duration>(
           interval_below(communicator.options().wait_limit))) {}
 
-RollCall::~RollCall() {
+DeadlockDetector::~DeadlockDetector() {
   // A wait ran out: the others may answer yet.
   if (pending_->request != MPI_REQUEST_NULL) comm::keep_for_mpi(pending_->answers);
 }
 
-bool RollCall::is_time_to_answer(const Standing& mine) {
-  if (mine.does == Standing::Does::nothing_more) return true;
+bool DeadlockDetector::is_time_to_answer(const WaitState& mine) {
+  if (mine.does == WaitState::Does::nothing_more) return true;
   if (mine.step != last_step_) {
     last_step_ = mine.step;
     since_ = Clock::now();
@@ -51,7 +51,7 @@ bool RollCall::is_time_to_answer(const Standing& mine) {
   return Clock::now() - since_ >= interval_;
 }
 
-RollCall::Verdict RollCall::look(const Standing& mine) {
+DeadlockDetector::Verdict DeadlockDetector::look(const WaitState& mine) {
   Pending::Answers& answers = *pending_->answers;
   if (pending_->request == MPI_REQUEST_NULL) {
     if (!is_time_to_answer(mine)) return Verdict::open;
@@ -63,25 +63,25 @@ RollCall::Verdict RollCall::look(const Standing& mine) {
   }
   int done = 0;
   comm::check(MPI_Test(&pending_->request, &done, MPI_STATUS_IGNORE), "MPI_Iallgather");
-  return done != 0 ? judge() : Verdict::open;
+  return done != 0 ? decide() : Verdict::open;
 }
 
 /// Ranks of a circle that gave the same answer twice were in the same call all the time between.
-RollCall::Verdict RollCall::judge() {
-  const std::vector<Standing>& now = pending_->answers->all;
-  const std::vector<Standing> before = std::exchange(standings_, now);
+DeadlockDetector::Verdict DeadlockDetector::decide() {
+  const std::vector<WaitState>& now = pending_->answers->all;
+  const std::vector<WaitState> before = std::exchange(states_, now);
   since_ = Clock::now();
-  if (std::all_of(now.begin(), now.end(), [](const Standing& standing) {
-        return standing.does == Standing::Does::nothing_more;
+  if (std::all_of(now.begin(), now.end(), [](const WaitState& state) {
+        return state.does == WaitState::Does::nothing_more;
       }))
     return Verdict::all_done;
-  circle_ = circle_of_waits(now);
+  cycle_ = wait_cycle(now);
   const bool stood_still =
-      !before.empty() && std::all_of(circle_.begin(), circle_.end(), [&](int rank) {
+      !before.empty() && std::all_of(cycle_.begin(), cycle_.end(), [&](int rank) {
         const auto index = static_cast<std::size_t>(rank);
         return before[index] == now[index];
       });
-  return !circle_.empty() && stood_still ? Verdict::deadlock : Verdict::open;
+  return !cycle_.empty() && stood_still ? Verdict::deadlock : Verdict::open;
 }
 
 }  // namespace halocline::bench

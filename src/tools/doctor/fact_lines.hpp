@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "doctor/facts.hpp"
-#include "mpi/claims.hpp"
+#include "mpi/reported_capabilities.hpp"
 
 namespace halocline::doctor {
 
 /// Lines for a rank to print, without the end of the line.
 std::string line_of(const RankSeen& rank);
-std::string line_of(const mpi::Claims& claims);
+std::string line_of(const mpi::ReportedCapabilities& reported);
 std::string line_of(const Library& library);
 std::string line_of(const NodeSeen& node);
 std::string line_of(const Link& link);
@@ -30,6 +30,6 @@ std::string doing_line(const std::string& what);
 inline constexpr const char* starting_mpi = "starting MPI (MPI_Init)";
 
 /// Reads what came of the question for facts, however the job ended.
-RankFacts read_rank_facts(std::string_view output);
+ProbeFacts read_probe_facts(std::string_view output);
 
 }  // namespace halocline::doctor

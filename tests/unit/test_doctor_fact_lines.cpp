@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doctor/said.hpp"
+#include "doctor/fact_lines.hpp"
 
 namespace halocline::test {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using namespace doctor;
 using testing::ElementsAre;
 
-TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
+TEST(DoctorFactLines, FactsAreReadAsTheyAreSaid) {
   const RankSeen rank{.rank = 1,
                       .size = 2,
                       .host = "h",
@@ -21,9 +21,9 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
                       .ipc_namespace = "i",
                       .process_namespace = "p",
                       .shm_device = "27"};
-  const RankFacts facts = read_rank_facts(
+  const ProbeFacts facts = read_probe_facts(
       "Welcome\n" + doing_line("starting MPI") + "\n[1,0]<stdout>:" + line_of(rank) + "\n" +
-      line_of(mpi::Claims{
+      line_of(mpi::ReportedCapabilities{
           .thread_level = "funneled",
           .takes_gpu = true,
           .settings = {{"pml", "ucx"}},
@@ -63,11 +63,11 @@ TEST(DoctorSaid, FactsAreReadAsTheyAreSaid) {
   EXPECT_EQ(facts.doing, "loading libucp.so.0");
 }
 
-TEST(DoctorSaid, NodesOfOneNameAreToldApart) {
+TEST(DoctorFactLines, NodesOfOneNameAreToldApart) {
   NodeSeen first, second;
   first.host = second.host = "vm";
   second.node = 1;
-  const RankFacts facts = read_rank_facts(line_of(second) + "\n" + line_of(first) + "\n");
+  const ProbeFacts facts = read_probe_facts(line_of(second) + "\n" + line_of(first) + "\n");
   ASSERT_EQ(facts.nodes.size(), 2U);
   EXPECT_EQ(facts.nodes[0].host, "vm");
   EXPECT_EQ(facts.nodes[1].host, "vm (node 1)");

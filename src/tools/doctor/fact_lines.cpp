@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/said.hpp"
+#include "doctor/fact_lines.hpp"
 
 #include <algorithm>
 #include <set>
@@ -47,14 +47,14 @@ NodeSeen node_from(const Json& json) {
   return node;
 }
 
-void read_speed(const Json& json, RankFacts& facts) {
+void read_speed(const Json& json, ProbeFacts& facts) {
   for (NodeSeen& node : facts.nodes)
     if (node.node == json.at("node").get<int>())
       node.speeds.push_back({json.at("ordinal"), json.at("name"), json.at("copy_gb_per_s"),
                              json.at("host_gb_per_s")});
 }
 
-void read_mpi(const Json& json, RankFacts& facts) {
+void read_mpi(const Json& json, ProbeFacts& facts) {
   json.at("thread_level").get_to(facts.thread_level);
   facts.claims_gpu = optional_in<bool>(json.at("takes_gpu"));
   json.at("settings").get_to(facts.mpi_settings);
@@ -77,7 +77,7 @@ Library library_from(const Json& json) {
   return library;
 }
 
-void read_gpus(const Json& json, RankFacts& facts) {
+void read_gpus(const Json& json, ProbeFacts& facts) {
   json.at("driver").get_to(facts.cuda_driver);
   json.at("runtime").get_to(facts.cuda_runtime);
   json.at("reaches").get_to(facts.peer_access);
@@ -105,13 +105,13 @@ std::string line_of(const RankSeen& rank) {
                                  {"shm", rank.shm_device}});
 }
 
-std::string line_of(const mpi::Claims& claims) {
-  return probe::line_of("mpi", {{"thread_level", claims.thread_level},
-                                {"takes_gpu", json_of(claims.takes_gpu)},
-                                {"settings", claims.settings},
-                                {"stream_calls", json_of(claims.extras.stream_calls)},
-                                {"partitioned_calls", json_of(claims.extras.partitioned_calls)},
-                                {"memory_kinds", claims.extras.memory_kinds}});
+std::string line_of(const mpi::ReportedCapabilities& reported) {
+  return probe::line_of("mpi", {{"thread_level", reported.thread_level},
+                                {"takes_gpu", json_of(reported.takes_gpu)},
+                                {"settings", reported.settings},
+                                {"stream_calls", json_of(reported.extras.stream_calls)},
+                                {"partitioned_calls", json_of(reported.extras.partitioned_calls)},
+                                {"memory_kinds", reported.extras.memory_kinds}});
 }
 
 std::string line_of(const Library& library) {
@@ -177,8 +177,8 @@ std::string direct_reads_line(bool works, const std::string& because) {
 
 std::string doing_line(const std::string& what) { return probe::line_of("doing", what); }
 
-RankFacts read_rank_facts(std::string_view output) {
-  RankFacts facts;
+ProbeFacts read_probe_facts(std::string_view output) {
+  ProbeFacts facts;
   bool ended = false;
   probe::read_lines(output, [&](const std::string& kind, const Json& content) {
     if (kind == "rank") facts.ranks.push_back(rank_from(content));

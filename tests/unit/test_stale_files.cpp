@@ -18,7 +18,7 @@
 #include "base/process/host_name.hpp"
 #include "launch/child.hpp"
 #include "launch/job.hpp"
-#include "launch/leftovers.hpp"
+#include "launch/stale_files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace halocline::test {
@@ -39,7 +39,7 @@ std::uint32_t own_job(std::uint32_t number) {
   return static_cast<std::uint32_t>(::getpid()) * 16 + number;
 }
 
-TEST(Leftovers, AreAlsoFilesThatComeAfterTheLastNote) {
+TEST(StaleFiles, AreAlsoFilesThatComeAfterTheLastNote) {
   const TemporaryFolder folder;
   const std::uint32_t job = own_job(1);
   const auto [rank, error] = start({.path = "/bin/sleep",
@@ -52,12 +52,12 @@ TEST(Leftovers, AreAlsoFilesThatComeAfterTheLastNote) {
   folder.put(fmt::format("ompi.{}.0/pid.{}/contact.txt", node, rank), "");
   folder.put(fmt::format("ompi.elsewhere.0/pid.{}/contact.txt", rank), "");
   folder.put("ompi.patch", "");
-  Leftovers leftovers;
-  leftovers.note({{rank, 0}}, {{"TMPDIR", folder / ""}});
+  StaleFiles stale_files;
+  stale_files.note({{rank, 0}}, {{"TMPDIR", folder / ""}});
   ::kill(rank, SIGKILL);
   ::waitpid(rank, nullptr, 0);
   const std::string segment = segment_of(job), of_another = segment_of(own_job(2));
-  leftovers.remove();
+  stale_files.remove();
   EXPECT_FALSE(fs::exists(segment));
   EXPECT_TRUE(fs::remove(of_another));
   EXPECT_FALSE(fs::exists(folder / fmt::format("ompi.{}.0", node)));
@@ -65,7 +65,7 @@ TEST(Leftovers, AreAlsoFilesThatComeAfterTheLastNote) {
   EXPECT_TRUE(fs::exists(folder / "ompi.patch"));
 }
 
-TEST(Leftovers, OfAKilledLauncherAreRemoved) {
+TEST(StaleFiles, OfAKilledLauncherAreRemoved) {
   const std::uint32_t job = own_job(3);
   const std::string segment = segment_of(job);
   JobOptions options;

@@ -15,15 +15,15 @@
 namespace halocline::bench {
 
 /// Messages on their way. At most 2 GiB each.
-class Posts {
+class PostedMessages {
  public:
   /// Messages of one lane, 0 to `lanes` - 1, come in the order in which they were sent; none mix
   /// with those of another. `memory` is what they read and write. Every rank must make it in the
   /// same order as other plans.
-  Posts(const Communicator& communicator, int lanes, std::shared_ptr<const void> memory);
-  ~Posts();
-  Posts(const Posts&) = delete;
-  Posts& operator=(const Posts&) = delete;
+  PostedMessages(const Communicator& communicator, int lanes, std::shared_ptr<const void> memory);
+  ~PostedMessages();
+  PostedMessages(const PostedMessages&) = delete;
+  PostedMessages& operator=(const PostedMessages&) = delete;
 
   /// Post a message; return its number, 0 up.
   std::size_t send(int to, int lane, std::span<const std::byte> bytes);

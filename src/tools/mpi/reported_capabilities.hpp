@@ -17,7 +17,7 @@ struct Extras {
   std::vector<std::string> memory_kinds = {};
 };
 
-struct Claims {
+struct ReportedCapabilities {
   std::string thread_level;            ///< "funneled": what this program was given
   std::optional<bool> takes_gpu = {};  ///< MPIX_Query_cuda_support(), where the library has it
   /// Control variables that decide over GPUs and copies between processes, of those it has.
@@ -26,6 +26,6 @@ struct Claims {
 };
 
 /// Asks the library; MPI must be running. Not collective.
-Claims claims();
+ReportedCapabilities reported_capabilities();
 
 }  // namespace halocline::mpi

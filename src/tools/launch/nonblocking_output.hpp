@@ -12,11 +12,11 @@ namespace halocline {
 
 /// Buffers what the reader does not take yet. Sets no flag on the descriptor, which other programs
 /// share: it opens a pipe or terminal once more, for itself.
-class Outlet {
+class NonblockingOutput {
  public:
-  Outlet() = default;
+  NonblockingOutput() = default;
   /// `descriptor` stays the caller's.
-  explicit Outlet(int descriptor);
+  explicit NonblockingOutput(int descriptor);
 
   bool is_open() const { return descriptor_ >= 0; }
   /// True if something waits for the reader.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/claims.hpp"
+#include "mpi/reported_capabilities.hpp"
 
 #include <dlfcn.h>
 #include <mpi.h>
@@ -94,22 +94,22 @@ std::vector<std::string> memory_kinds() {
 
 }  // namespace
 
-Claims claims() {
-  Claims claims{.thread_level = thread_level()};
-  claims.extras = {.stream_calls = has("MPIX_Stream_create") && has("MPIX_Send_enqueue"),
-                   .partitioned_calls = has("MPI_Psend_init"),
-                   .memory_kinds = memory_kinds()};
+ReportedCapabilities reported_capabilities() {
+  ReportedCapabilities reported{.thread_level = thread_level()};
+  reported.extras = {.stream_calls = has("MPIX_Stream_create") && has("MPIX_Send_enqueue"),
+                     .partitioned_calls = has("MPI_Psend_init"),
+                     .memory_kinds = memory_kinds()};
   // An extension of both families, declared in a header that need not be there.
   if (void* query = ::dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"))
-    claims.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;
+    reported.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;
   if (std::string device = device_of_mpich(); !device.empty())
-    claims.settings.emplace_back("device", std::move(device));
+    reported.settings.emplace_back("device", std::move(device));
   const comm::ToolInterface tool_interface;
-  if (!tool_interface.is_open()) return claims;
+  if (!tool_interface.is_open()) return reported;
   for (const char* name : settings_to_ask)
     if (auto value = control_variable(name))
-      if (!value->empty()) claims.settings.emplace_back(name, std::move(*value));
-  return claims;
+      if (!value->empty()) reported.settings.emplace_back(name, std::move(*value));
+  return reported;
 }
 
 }  // namespace halocline::mpi

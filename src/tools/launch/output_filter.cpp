@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/sieve.hpp"
+#include "launch/output_filter.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -30,7 +30,7 @@ bool is_chatter(std::string_view line) {
 
 }  // namespace
 
-std::string Sieve::pass(std::string_view piece) {
+std::string OutputFilter::pass(std::string_view piece) {
   kept_ += piece;
   std::string passed;
   std::size_t done = 0;
@@ -44,7 +44,7 @@ std::string Sieve::pass(std::string_view piece) {
   return passed;
 }
 
-std::string Sieve::finish() {
+std::string OutputFilter::finish() {
   std::string rest;
   if (!kept_.empty()) take_line(std::exchange(kept_, {}), rest);
   // Without its second rule it was no explanation.
@@ -52,7 +52,7 @@ std::string Sieve::finish() {
 }
 
 /// Takes a whole line, or what of it has not been passed on yet.
-void Sieve::take_line(std::string_view line, std::string& passed) {
+void OutputFilter::take_line(std::string_view line, std::string& passed) {
   const bool is_whole = !std::exchange(line_has_begun_, false);
   const std::size_t at = mark_.empty() ? std::string_view::npos : line.find(mark_);
   if (at != std::string_view::npos) {
@@ -66,7 +66,7 @@ void Sieve::take_line(std::string_view line, std::string& passed) {
   if (!is_whole || !take_explanation(line)) passed += line;
 }
 
-bool Sieve::take_explanation(std::string_view line) {
+bool OutputFilter::take_explanation(std::string_view line) {
   if (explanations_ == Explanations::passed) return false;
   const std::string_view text = without_end(line);
   const bool is_rule = text.size() >= dashes_of_a_rule && is_dashes(text);
@@ -78,7 +78,7 @@ bool Sieve::take_explanation(std::string_view line) {
 }
 
 /// Returns how much of a line without its end can be passed on: no part of a mark or of a rule.
-std::size_t Sieve::passable(std::string_view part) const {
+std::size_t OutputFilter::passable(std::string_view part) const {
   if (explanations_ == Explanations::withheld && !line_has_begun_ && (explains_ || is_dashes(part)))
     return 0;
   if (mark_.empty()) return part.size();

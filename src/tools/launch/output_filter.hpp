@@ -13,11 +13,11 @@ enum class Explanations { passed, withheld };
 
 /// Passes a stream on, in pieces as they come, without lines that have a mark in them and, if
 /// wished, without a launcher's explanations.
-class Sieve {
+class OutputFilter {
  public:
-  Sieve() = default;
+  OutputFilter() = default;
   /// No mark if `mark` is empty.
-  Sieve(std::string mark, Explanations explanations)
+  OutputFilter(std::string mark, Explanations explanations)
       : mark_(std::move(mark)), explanations_(explanations) {}
 
   /// Returns what of the stream can be passed on after this piece.

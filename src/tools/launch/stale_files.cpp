@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/leftovers.hpp"
+#include "launch/stale_files.hpp"
 
 #include <unistd.h>
 
@@ -99,7 +99,7 @@ std::set<fs::path> temporary_folders(const Variables& variables) {
 
 }  // namespace
 
-void Leftovers::note(const std::vector<Process>& processes, const Variables& variables) {
+void StaleFiles::note(const std::vector<Process>& processes, const Variables& variables) {
   std::set<pid_t> ids;
   for (const Process& process : processes) {
     ids.insert(process.id);
@@ -110,7 +110,7 @@ void Leftovers::note(const std::vector<Process>& processes, const Variables& var
   for (const fs::path& folder : temporary_folders(variables)) add_sessions(folder, ids, folders_);
 }
 
-void Leftovers::remove() const {
+void StaleFiles::remove() const {
   std::error_code ignored;
   for (const fs::path& file : files_) fs::remove(file, ignored);
   // Also those that came after the last note.

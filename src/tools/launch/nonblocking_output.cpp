@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/outlet.hpp"
+#include "launch/nonblocking_output.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 namespace halocline {
 
-Outlet::Outlet(int descriptor) : descriptor_(descriptor) {
+NonblockingOutput::NonblockingOutput(int descriptor) : descriptor_(descriptor) {
   struct stat status {};
   const bool can_write = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) != O_RDONLY;
   if (::fstat(descriptor, &status) != 0 || S_ISREG(status.st_mode) || !can_write) return;
@@ -30,7 +30,7 @@ Outlet::Outlet(int descriptor) : descriptor_(descriptor) {
 }
 
 /// As write(2), but fails with EAGAIN instead of waiting.
-long Outlet::write_some(std::string_view text) const {
+long NonblockingOutput::write_some(std::string_view text) const {
   switch (kind_) {
     case Kind::socket:
       return ::send(descriptor_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -48,13 +48,13 @@ long Outlet::write_some(std::string_view text) const {
   return ::write(writable(), text.data(), text.size());
 }
 
-void Outlet::put(std::string_view text) {
+void NonblockingOutput::put(std::string_view text) {
   if (!is_open()) return;
   waiting_ += text;
   flush();
 }
 
-void Outlet::flush() {
+void NonblockingOutput::flush() {
   std::size_t done = 0;
   while (is_open() && done < waiting_.size()) {
     const long written = write_some(std::string_view(waiting_).substr(done));
