@@ -29,7 +29,7 @@ TEST(DoctorFactLines, FactsAreReadAsTheyAreSaid) {
           .settings = {{"pml", "ucx"}},
           .extras = {.partitioned_calls = true, .memory_kinds = {"mpi", "cuda:device"}}}) +
       "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" +
-      direct_reads_line(false, "not permitted") + "\n" +
+      direct_reads_line("not permitted") + "\n" +
       line_of(Library{.name = "NCCL",
                       .path = "/x",
                       .version = "2.28.9",

@@ -64,4 +64,14 @@ Table& Section::add_table(Table table) {
   return std::get<Table>(nodes_.back()->content);
 }
 
+Table json_table(std::string key, const std::vector<std::string>& columns, Table::Shape shape) {
+  Table table{.key = std::move(key),
+              .title = {},
+              .columns = {},
+              .shape = shape,
+              .audience = Audience::json};
+  for (const std::string& column : columns) table.columns.push_back({column, {}});
+  return table;
+}
+
 }  // namespace halocline

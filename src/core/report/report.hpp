@@ -97,6 +97,10 @@ struct Table {
   std::vector<std::vector<Value>> rows = {};
 };
 
+/// Returns a table that only JSON shows, with these column keys.
+Table json_table(std::string key, const std::vector<std::string>& columns,
+                 Table::Shape shape = Table::Shape::objects);
+
 /// A report, or a part of one: rows, tables and sections in the order they were added. References
 /// to tables and sections stay valid as long as the section exists.
 class Section {

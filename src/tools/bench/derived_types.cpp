@@ -50,10 +50,9 @@ std::vector<Axis> axes_of(const FieldStorage& field) {
   }
   for (std::size_t i = 1; i < axes.size(); ++i)
     if (axes[i - 1].stride % axes[i].stride != 0)
-      throw Error(ErrorKind::usage,
-                  fmt::format("field '{}' does not lie in an array of MPI: its strides {} and {} "
-                              "are no multiples; use others",
-                              field.name(), axes[i - 1].stride, axes[i].stride));
+      throw Error(ErrorKind::usage, fmt::format("field '{}' does not lie in an array of MPI: its "
+                                                "strides {} and {} are no multiples; use others",
+                                                field.name(), axes[i - 1].stride, axes[i].stride));
   return axes;
 }
 

@@ -45,8 +45,7 @@ class KnownFieldsOf final : public KnownFields {
             for (auto x = box.lower.x; x < box.upper.x; ++x)
               if (const T due = due_at({x, y, z}, f, neighbours); seen(x, y, z) != due)
                 return fmt::format(
-                    "rank {}, field {}, halo cell ({}, {}, {}) holds {:x} instead "
-                    "of {:x}{}",
+                    "rank {}, field {}, halo cell ({}, {}, {}) holds {:x} instead of {:x}{}",
                     grid_.rank(), f, x, y, z, seen(x, y, z), due,
                     seen(x, y, z) == poison ? ": no data arrived" : "");
     }

@@ -59,10 +59,9 @@ std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& opti
   const auto is_none = [](const auto& norm) { return norm.first == Norm::none; };
   if (std::all_of(norms.begin(), norms.end(), is_none) &&
       options.norms_every != std::vector<std::int64_t>{1})
-    refuse(
-        fmt::format("{} has no norm to take every {} sweeps; choose one with --norm max or "
-                    "--norm l2",
-                    model.name, fmt::join(options.norms_every, ", ")));
+    refuse(fmt::format(
+        "{} has no norm to take every {} sweeps; choose one with --norm max or --norm l2",
+        model.name, fmt::join(options.norms_every, ", ")));
   return norms;
 }
 
@@ -78,10 +77,8 @@ void check_values(const StepBenchOptions& options, const std::vector<int>& numbe
   if (options.repetitions < 1)
     refuse(fmt::format("{} repetitions cannot be timed; use 1 or more", options.repetitions));
   if (options.sweeps && *options.sweeps < 2)
-    refuse(
-        fmt::format("{} cannot be timed, since the first one does not count; use 2 or "
-                    "more",
-                    counted(*options.sweeps, "sweep")));
+    refuse(fmt::format("{} cannot be timed, since the first one does not count; use 2 or more",
+                       counted(*options.sweeps, "sweep")));
   for (const std::string& transport : options.transports)
     if (transport != "auto" && transport.find('=') == std::string::npos)
       transport::find_transport(transport);

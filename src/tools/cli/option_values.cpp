@@ -73,10 +73,9 @@ void check_text(const Option& option, const std::string& word) {
     refuse(fmt::format("{} '' is empty; give {}{}", option.name, option.type,
                        option.given == Option::Given::always ? "" : ", or leave it out"));
   if (option.type == "FILE" && word == "-" && option.dash == Option::Dash::refused)
-    refuse(
-        fmt::format("{} - would be standard output, which only takes --json; give a file, ./- "
-                    "for one named so",
-                    option.name));
+    refuse(fmt::format(
+        "{} - would be standard output, which only takes --json; give a file, ./- for one named so",
+        option.name));
 }
 
 }  // namespace

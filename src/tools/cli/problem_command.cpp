@@ -164,10 +164,9 @@ ProblemLine::ProblemLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
   Syntax& show = problem.subcommand("show", "print the text of a problem, which runs as a file");
   show.word("problem", "PROBLEM", words.shown, "name of a problem, or a file");
   words.show = &show;
-  Syntax& check = problem.subcommand(
-      "check",
-      "check a problem file and the arrays that it names; print its formulas, written out, and "
-      "what they take");
+  Syntax& check = problem.subcommand("check",
+                                     "check a problem file and the arrays that it names; print its "
+                                     "formulas, written out, and what they take");
   check.word("problem", "FILE", words.checked, "a file, or the name of a problem");
   const OptionGroup what = check.group("What to check");
   what.option("--cells", "NXxNY[xNZ]", words.cells, "cells along each axis [default: the file's]");
@@ -237,8 +236,8 @@ std::string explained_here(const solver::Case& the_case, const std::string& back
   const Copy copy = timed_copy(model, backend);
   return explained(model) + explained_row("halo", halo_text(the_case)) +
          explained_row("time here",
-                       fmt::format("at least {} a sweep, as memory is copied at {} "
-                                   "({}); less if caches hold the fields",
+                       fmt::format("at least {} a sweep, as memory is copied at {} ({}); less if "
+                                   "caches hold the fields",
                                    write_number(bytes / (1e9 * copy.gb_per_s), Format::time()),
                                    write_number(copy.gb_per_s, Format::rate("GB/s")), copy.where));
 }

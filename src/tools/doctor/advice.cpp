@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto program = "halocline solve laplace --cells 8192x8192";
 
-// Of a batch script: a job that ends before its run goes on with the next one.
+// In a batch script: if a job ends before its run, the next job resumes the run.
 constexpr auto run_of_a_job =
     "# The run, or what is left of it:\n"
     "run=(solve laplace --cells 8192x8192 --checkpoint checkpoints)\n"
@@ -28,14 +28,14 @@ bool is_pals(const Evidence& evidence, const Launcher& launcher) {
          (node.allocation.manager == "PBS" && node.mpi.find("CRAY") != std::string::npos);
 }
 
-/// Settings in front of a command: NAME=VALUE ...
+/// "NAME=VALUE " for each setting, to precede a command.
 std::string before(const Variables& settings) {
   std::string words;
   for (const auto& [name, value] : settings) words += fmt::format("{}={} ", name, value);
   return words;
 }
 
-/// The launcher with the user's own options.
+/// The launcher, followed by the user's own options.
 std::string launcher_words(const Start& start) {
   std::string words = start.launcher;
   for (const std::string& argument : start.arguments) words += " " + argument;
@@ -184,7 +184,7 @@ Start recommended_start(const Evidence& evidence, User user) {
   start.srun_mpi = is_open_mpi ? "pmix" : node.mpi.find("CRAY") != std::string::npos ? "" : "pmi2";
   const auto& launcher = launching.instead ? launching.instead : launching.launcher;
   if (launcher && (launching.instead || launching.objection.empty())) {
-    // The name alone would start another program, or none.
+    // The bare name would start another program, or none.
     start.launcher = launching.first_in_path
                          ? launcher->path
                          : std::filesystem::path(launcher->path).filename().string();
@@ -200,12 +200,12 @@ Start recommended_start(const Evidence& evidence, User user) {
     most_seen = std::max(most_seen, rank.visible.size());
   }
   start.gpus = static_cast<int>(gpus.size());
-  // Ranks that see different GPUs: a run has more of them than the probe's ranks could show.
+  // If ranks see different GPUs, a run may use more than the probe's ranks have shown.
   if (most_seen < gpus.size()) start.gpus = std::max(start.gpus, node.gpu_files);
   start.ranks = start.gpus > 0 ? start.gpus : std::max(1, node.usable_cores);
   start.cores_per_rank = std::max(1, node.usable_cores / start.ranks);
   start.settings = fix_settings(evidence);
-  // Cray MPICH takes a GPU's memory only if told to.
+  // Cray MPICH accepts GPU memory only with this setting.
   if (node.mpi.find("CRAY") != std::string::npos && start.gpus > 0)
     start.settings["MPICH_GPU_SUPPORT_ENABLED"] = "1";
   start.as_root = user == User::root;
@@ -227,11 +227,11 @@ Start recommended_start(const Evidence& evidence, User user) {
 std::string launch_line(const Start& start) { return start_command(start, program); }
 
 std::string stop_line(const Start& start) {
-  // Open MPI 4.1 and MPICH 4.0 pass SIGUSR1 on to ranks and wait for them. On SIGTERM, SIGINT and
+  // Open MPI 4.1 and MPICH 4.0 forward SIGUSR1 to ranks and wait for them. On SIGTERM, SIGINT and
   // SIGHUP Open MPI ends them about a second later, and MPICH dies of SIGHUP and SIGUSR2.
-  const bool passes_it_on =
+  const bool forwards_signal =
       start.is_known && (start.starter == Starter::open_mpi || start.starter == Starter::hydra);
-  return passes_it_on ? fmt::format("kill -USR1 PID (the process id of {})", start.launcher)
+  return forwards_signal ? fmt::format("kill -USR1 PID (the process id of {})", start.launcher)
          : start.starter == Starter::srun
              ? "scancel --signal=USR1 JOB"
              : "touch FOLDER/stop (FOLDER: the one given to --checkpoint)";

@@ -15,12 +15,12 @@ namespace {
 
 constexpr auto nothing = "nothing";
 
-/// Members of objects by their names, in whichever order a file has them.
+/// The plain nlohmann::json sorts members by name, so that their order in the file does not matter.
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : nlohmann::json(value).dump();
 }
 
-/// Every plain value and list of a tree under its name: "facts.limits.memlock_bytes".
+/// Stores each plain value and list of a tree under its path: "facts.limits.memlock_bytes".
 void flatten(const Json& tree, const std::string& name, std::map<std::string, std::string>& flat) {
   if (!tree.is_object()) {
     flat[name] = text_of(tree);
@@ -44,7 +44,7 @@ void compare_maps(const std::map<std::string, std::string>& before,
 std::map<std::string, Json> paths_of(const Json& report) {
   std::map<std::string, Json> paths;
   std::vector<Json> all = report.at("paths");
-  // Reports of earlier versions have none.
+  // Reports of earlier versions have no collectives.
   for (const Json& collective : report.value("collectives", Json::array()))
     all.push_back(collective);
   for (const Json& path : all) {
@@ -57,7 +57,7 @@ std::map<std::string, Json> paths_of(const Json& report) {
   return paths;
 }
 
-/// The time of a size in two reports.
+/// The time of one message size in two reports.
 struct TimeChange {
   std::int64_t bytes = 0;
   double before = 0, now = 0;
@@ -65,7 +65,7 @@ struct TimeChange {
   double ratio() const { return before > now ? before / now : now / before; }
 };
 
-/// The size whose time changed most, or became longer by most; bytes is 0 if there is none.
+/// Finds the size whose time changed most, or increased most; bytes is 0 if there is none.
 enum class Way { either, longer };
 TimeChange most_changed(const Json& before, const Json& now, Way way) {
   TimeChange most;
@@ -79,7 +79,7 @@ TimeChange most_changed(const Json& before, const Json& now, Way way) {
   return most;
 }
 
-/// The size whose time changed most, if it changed by half or more.
+/// Adds the size whose time changed most, if by half or more.
 void compare_times(const std::string& name, const Json& before, const Json& now,
                    std::vector<Change>& changes) {
   const TimeChange change = most_changed(before, now, Way::either);
@@ -107,7 +107,7 @@ void compare_paths(const Json& before, const Json& now, std::vector<Change>& cha
     if (!earlier.contains(name)) changes.push_back({"path " + name, nothing, outcome_of(path)});
 }
 
-/// A path that is worse than it was.
+/// Returns a finding if a path fails now or is clearly slower.
 std::optional<Finding> setback(const std::string& name, const Json& before, const Json& now,
                                const std::string& before_is) {
   const std::string look = fmt::format("see what else has changed since {}", before_is);
@@ -116,7 +116,7 @@ std::optional<Finding> setback(const std::string& name, const Json& before, cons
                    fmt::format("{} in {}, now {}: {}", outcome_of(before), before_is,
                                outcome_of(now), text_of(now.at("how"))),
                    look};
-  // The best of several times, but of a machine that others may use: less may be chance.
+  // Smaller changes may be chance, since other users may load the machine.
   constexpr double clearly = 3;
   const TimeChange change = most_changed(before, now, Way::longer);
   if (change.bytes == 0 || change.ratio() < clearly) return std::nullopt;
@@ -149,7 +149,7 @@ std::vector<Change> changes(std::string_view before, std::string_view now,
     std::map<std::string, std::string> old_facts, new_facts;
     flatten(earlier.at("facts"), "", old_facts);
     flatten(later.at("facts"), "", new_facts);
-    // It is another at every run, and told where it is too little.
+    // Differs in every run; a finding reports it if it is too small.
     for (auto* facts : {&old_facts, &new_facts}) facts->erase("limits.temporary_free_bytes");
     compare_maps(old_facts, new_facts, all);
     compare_paths(earlier, later, all);
@@ -196,7 +196,7 @@ std::string words_for_change(const std::string& what) {
       {"peer_access", "GPUs that reach each other's memory"},
       {"usable_cores", "cores that this shell may use"}};
   if (const auto found = words.find(what); found != words.end()) return found->second;
-  // Changes of paths, times and findings are sentences.
+  // Names of changed paths, times and findings are sentences already.
   if (what.find(' ') != std::string::npos) return what;
   const auto after = [&](std::string_view start) { return what.substr(start.size()); };
   if (what.starts_with("settings.")) return "variable " + after("settings.");

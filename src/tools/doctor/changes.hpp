@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is different between two reports of doctor.
+// Differences between two doctor reports.
 
 #include <string>
 #include <string_view>
@@ -17,18 +17,18 @@ struct Change {
   friend bool operator==(const Change&, const Change&) = default;
 };
 
-/// Compares reports as render_json() writes them: facts, what became of paths, times that differ
-/// by half or more, findings. Throws usage, with the name `before_is`, if the earlier text is no
-/// report of doctor.
+/// Compares reports in the form of render_json(): facts, outcomes of paths, times that differ by
+/// half or more, findings. Throws usage, with the name `before_is`, if the earlier text is not a
+/// doctor report.
 std::vector<Change> changes(std::string_view before, std::string_view now,
                             const std::string& before_is);
 
-/// What has become worse between two such reports: paths that worked and no longer do, and times
-/// that are several times as long. Throws as changes().
+/// Finds regressions between two such reports: paths that no longer work, and times that are
+/// several times as long. Throws as changes() does.
 std::vector<Finding> regressions(std::string_view before, std::string_view now,
                                  const std::string& before_is);
 
-/// The name of a change for people: "limits.memlock_bytes" is "limit on locked memory".
+/// Returns the name of a change for people: "limit on locked memory" for "limits.memlock_bytes".
 std::string words_for_change(const std::string& what);
 
 }  // namespace halocline::doctor

@@ -12,7 +12,7 @@
 
 #include "base/recorder.hpp"
 #include "base/text/notes.hpp"
-#include "doctor/ask_ranks.hpp"
+#include "doctor/fact_lines.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/node_facts.hpp"
 #include "launch/settings.hpp"
@@ -33,7 +33,7 @@ proof::UcxHere ucx_here(const NodeFacts& node) {
   return here;
 }
 
-/// How the GPUs of a node's ranks lie to each other; nothing if some ranks see none.
+/// Returns the kind of pair that the GPUs of a node's ranks form; nothing if some rank sees no GPU.
 std::optional<proof::GpuPair> pair_of(const ProbeFacts& ranks) {
   std::set<std::string> uuids;
   for (const machine::RankFacts& rank : ranks.machine) {
@@ -45,7 +45,8 @@ std::optional<proof::GpuPair> pair_of(const ProbeFacts& ranks) {
   return uuids.size() > 1 ? proof::GpuPair::same_node : proof::GpuPair::same_gpu;
 }
 
-/// Where each rank is: as MPI says or, if the ranks did not get to that, by their hosts' names.
+/// Returns the node of each rank: as MPI reports it, or by host names if the ranks ended before
+/// they reported it.
 std::vector<int> nodes_of_ranks(const ProbeFacts& facts, int ranks) {
   std::vector<int> node_of;
   for (const machine::RankFacts& rank : facts.machine) node_of.push_back(rank.node);
@@ -61,16 +62,27 @@ std::vector<int> nodes_of_ranks(const ProbeFacts& facts, int ranks) {
   return node_of;
 }
 
-/// Memory of a GPU that is not cudaMalloc's.
+/// GPU memory that does not come from cudaMalloc.
 constexpr device::Allocator other_allocators[] = {device::Allocator::pool,
                                                   device::Allocator::virtual_memory};
 
-/// Why kernels of some rank's GPU read no ordinary host memory; empty if all do.
+/// Returns why kernels of some GPU cannot read ordinary host memory; empty if all can.
 std::string no_system_memory(const ProbeFacts& ranks) {
   for (const machine::RankFacts& rank : ranks.machine)
     for (const machine::VisibleGpu& one : rank.visible)
       if (!one.gpu.no_system_memory.empty()) return one.gpu.no_system_memory;
   return "";
+}
+
+/// Runs doctor's first job, which gathers facts from ranks. How the job ended is among the facts.
+ProbeFacts gather_probe_facts(const probe::Probes& probes) {
+  constexpr std::size_t parts = 4;  // start of MPI, facts, libraries, speeds
+  const probe::ProbeEnd end = probe::run_probe(probes, parts, {"--facts"});
+  ProbeFacts facts = read_probe_facts(end.job.out);
+  if (end.finished) return facts;
+  facts.out_of_time = end.is_out_of_time(probe::conclusive_start);
+  facts.ended_badly = facts.out_of_time ? probe::short_limit(probes) : end.how;
+  return facts;
 }
 
 class Examination {
@@ -84,7 +96,7 @@ class Examination {
     evidence_.nodes = std::max(1, facts.node.allocation.nodes.value_or(1));
     constexpr int ranks_each = 2;
     evidence_.ranks = options_.ranks.value_or(ranks_each * evidence_.nodes);
-    // As many as the user says are wherever the launcher puts them.
+    // With a number of ranks from the user, the launcher alone decides on their nodes.
     if (options_.ranks) evidence_.nodes = 1;
     facts.launching =
         read_launching(options_.launcher, options_.launcher_hint, facts.node.family, variables_);
@@ -99,8 +111,8 @@ class Examination {
                .on_bad_end = [this](const std::string& how) { evidence_.bad_ends.push_back(how); }};
     facts.node.settings = settings_among(in_ranks(variables_));
     options_.on_progress(fmt::format("collecting facts from {} ranks", evidence_.ranks));
-    facts.ranks = ask_ranks(probes_);
-    // A launcher of our own choice that works tells more than files that it reads too.
+    facts.ranks = gather_probe_facts(probes_);
+    // Other launchers are tried before parameter files are left out, as they read these files too.
     if (!find_each_other() && !facts.ranks.out_of_time && !start_without_variables() &&
         !start_otherwise())
       start_without_files();
@@ -117,26 +129,26 @@ class Examination {
     return !facts.ranks.empty() && facts.ranks.front().size == evidence_.ranks;
   }
 
-  /// Ranks that said who they are have started.
+  /// Settings are suspects only if no rank has started.
   bool may_blame_settings() const {
     const Facts& facts = evidence_.facts;
     return facts.ranks.ranks.empty() && facts.launching.objection.empty();
   }
 
-  /// Whether ranks fail to start a second time, as the user has it: they may have failed by chance.
-  /// If not, goes on with these.
+  /// Returns whether ranks fail to start again with the user's settings, since the first failure
+  /// may have been chance. If they start, continues with them.
   bool fail_again() {
     options_.on_progress("starting ranks once more");
     probe::Probes probes = probes_;
     probes.on_bad_end = {};
-    ProbeFacts again = ask_ranks(probes);
+    ProbeFacts again = gather_probe_facts(probes);
     if (!find_each_other(again)) return true;
     take_start(std::move(again));
     evidence_.facts.launching.failed_by_chance = true;
     return false;
   }
 
-  /// Leaves out the user's variables that change what MPI does, if ranks start only without them.
+  /// Leaves out the user's variables for MPI, if ranks start only without them.
   bool start_without_variables() {
     Facts& facts = evidence_.facts;
     const Variables suspects = settings_of_mpi(variables_);
@@ -155,7 +167,7 @@ class Examination {
     return true;
   }
 
-  /// Leaves out a file of MPI's parameters, or all, if ranks start only so.
+  /// Leaves out one or all files of MPI parameters, if ranks start only without them.
   void start_without_files() {
     const std::vector<ParameterFile>& files = evidence_.facts.node.parameter_files;
     if (evidence_.facts.node.family != MpiFamily::open_mpi || !may_blame_settings()) return;
@@ -171,7 +183,7 @@ class Examination {
     probe::Probes probes = probes_;
     probes.with["OMPI_MCA_mca_base_param_files"] = others;
     probes.on_bad_end = {};
-    ProbeFacts without_files = ask_ranks(probes);
+    ProbeFacts without_files = gather_probe_facts(probes);
     if (!find_each_other(without_files)) return false;
     if (!fail_again()) return true;
     take_start(std::move(without_files));
@@ -181,7 +193,7 @@ class Examination {
     return true;
   }
 
-  /// Goes on with ranks that started otherwise than the user's settings would have it.
+  /// Continues with ranks that were started differently from the user's settings.
   void take_start(ProbeFacts started) {
     evidence_.facts.failed_start = std::exchange(evidence_.facts.ranks, std::move(started));
     evidence_.bad_ends.clear();
@@ -191,12 +203,12 @@ class Examination {
     probe::Probes probes = probes_;
     probes.on_bad_end = {};
     for (const auto& [name, value] : settings) probes.without.push_back(name);
-    return ask_ranks(probes);
+    return gather_probe_facts(probes);
   }
 
   void blame_one_of(const Variables& suspects) {
-    // Those of network libraries first, then the longer names: where UCX_TLS is wrong, ranks start
-    // without OMPI_MCA_pml=ucx too, and where OMPI_MCA_btl_tcp_if_include is, without
+    // Variables of network libraries first, then longer names: if UCX_TLS is wrong, ranks also
+    // start without OMPI_MCA_pml=ucx; if OMPI_MCA_btl_tcp_if_include is wrong, also without
     // OMPI_MCA_btl=tcp.
     const auto rank_of = [](const std::string& name) {
       const bool is_librarys = name.starts_with("UCX_") || name.starts_with("FI_");
@@ -215,8 +227,7 @@ class Examination {
     }
   }
 
-  /// Takes a launcher of our own choice in the place of the user's, if that can be seen to be at
-  /// fault.
+  /// Replaces the user's launcher by one that doctor finds, if that one starts ranks.
   bool start_otherwise() {
     Facts& facts = evidence_.facts;
     if (facts.launching.chosen_by.empty()) return false;
@@ -226,7 +237,7 @@ class Examination {
       facts.launching.instead =
           find_launcher(facts.node.family, options_.launcher_hint, without_choice);
     } catch (const Error&) {
-      return false;  // the finding about the user's launcher says what to install
+      return false;  // the finding about the user's launcher names the package to install
     }
     const Launcher& instead = *facts.launching.instead;
     const bool is_same =
@@ -236,14 +247,14 @@ class Examination {
       return false;
     }
     const Launcher users = std::exchange(probes_.launcher, instead);
-    evidence_.bad_ends.clear();  // of the launcher that is left now
-    ProbeFacts started = ask_ranks(probes_);
+    evidence_.bad_ends.clear();  // they belong to the user's launcher
+    ProbeFacts started = gather_probe_facts(probes_);
     if (find_each_other(started)) {
       take_start(std::move(started));
       note_first_in_path(facts.launching, facts.node.family, variables_);
       return true;
     }
-    // No better: what the user's launcher said is the finding.
+    // No better: report the failure of the user's launcher.
     facts.launching.instead.reset();
     probes_.launcher = users;
     return false;
@@ -283,8 +294,8 @@ class Examination {
           .push_back(std::move(result));
   }
 
-  /// Fields that a program has from elsewhere: kernels pack them, or they are copied from where
-  /// they are. The same in all pairs.
+  /// Tries memory that programs allocate in other ways, which is packed or copied where it is.
+  /// Pairs of one distance suffice.
   void try_memory_of_programs() {
     const Distance distance = distances().front();
     std::vector<Path> paths;
@@ -302,7 +313,7 @@ class Examination {
     try_as_it_is(paths);
   }
 
-  /// Transports over libraries that the ranks found; where one is missing, no job is started.
+  /// Tries transports over libraries. If a library is missing, no job is started.
   void try_libraries() {
     for (const auto& [transport, name] : library_transports) {
       std::vector<Path> paths;
@@ -319,8 +330,8 @@ class Examination {
       }
       options_.on_progress(fmt::format("trying transport {}", transport));
       for (PathResult& result : try_and_prove(paths, {})) {
-        // A call of the library that fails is no lack, though it may not fail the next time: no
-        // proof was made of it.
+        // A failed call of the library is a failure, although no proof of it was kept: it may
+        // succeed the next time.
         if (result.is_refused && !may_not_start(evidence_, result.path))
           result.outcome = Outcome::failed;
         evidence_.paths.push_back(std::move(result));
@@ -342,7 +353,7 @@ class Examination {
       evidence_.paths.push_back(std::move(result));
   }
 
-  /// Also where MPI takes no message from a GPU: it may have a way of its own for collectives.
+  /// Runs even if MPI takes no messages from GPUs: it may have a separate path for collectives.
   void try_collectives_on_gpus() {
     const Distance distance = distances().back();
     std::vector<Path> paths;
@@ -353,7 +364,7 @@ class Examination {
       evidence_.collectives.push_back(std::move(result));
   }
 
-  /// Those that there are between the ranks.
+  /// Lists the distances that occur between the ranks.
   std::vector<Distance> distances() const {
     const std::vector<int> node_of = nodes_of_ranks(evidence_.facts.ranks, evidence_.ranks);
     std::vector<Distance> found;
@@ -369,7 +380,7 @@ class Examination {
     if (const Variables more = proof::faster_settings_to_try(in_ranks(variables_));
         !failure && !more.empty())
       try_gpu_aware({Memory::device}, more);
-    // Each failure may show what else is missing.
+    // Each failure may reveal the next missing setting.
     for (int attempt = 0; attempt < 3 && failure; ++attempt) {
       Variables all = variables_;
       for (const auto& [name, value] : with) all[name] = value;
@@ -378,7 +389,7 @@ class Examination {
           proof::settings_to_try(node.mpi, in_ranks(all), failure->signal, ucx_here(node));
       Variables then = all;
       for (const auto& [name, value] : more) then[name] = value;
-      // What the launcher sets itself cannot be tried otherwise.
+      // Settings of the launcher itself cannot be overridden.
       if (in_ranks(then) == in_ranks(all)) return;
       for (const auto& [name, value] : more) with[name] = value;
       options_.on_progress("trying other MPI settings");
@@ -386,13 +397,13 @@ class Examination {
     }
   }
 
-  /// The launcher's own arguments may set variables of ranks.
+  /// Applies the variables that the launcher's arguments set in ranks.
   Variables in_ranks(const Variables& ours) const {
     return variables_in_ranks(probes_.launcher, ours);
   }
 
-  /// Tries gpu_aware, and keeps what that proves. Returns how it failed with device memory; nothing
-  /// if it works, or could not be tried.
+  /// Tries gpu_aware and keeps the proofs. Returns the failure with device memory; nothing if it
+  /// works or could not be tried.
   std::optional<PathResult> try_gpu_aware(const std::vector<Memory>& memories,
                                           const Variables& with) {
     std::vector<Path> paths;
@@ -407,12 +418,12 @@ class Examination {
     return failure;
   }
 
-  /// Tries paths, and keeps for later runs what that proves.
+  /// Tries paths, and keeps the proofs for later runs.
   std::vector<PathResult> try_and_prove(const std::vector<Path>& paths, const Variables& with) {
     Variables all = variables_;
     for (const auto& [name, value] : with) all[name] = value;
     probe::Probes probes = probes_;
-    // A limit that sound ranks exceed must not make a proof.
+    // A limit that healthy ranks may exceed must not produce a proof.
     probes.time_limit =
         std::max<std::chrono::milliseconds>(probes.time_limit, probe::conclusive_start);
     std::vector<PathResult> results = probe::try_paths(probes, {.paths = paths}, with);
@@ -420,7 +431,7 @@ class Examination {
     std::vector<proof::Proof> proofs;
     for (const PathResult& result : results)
       for (proof::Proof& proof : probe::proofs_of(result, key)) proofs.push_back(std::move(proof));
-    Notes notes;  // a file that cannot be written is no matter here
+    Notes notes;  // ignored: a file that cannot be written does not matter here
     if (const auto file = proof::proofs_file(options_.proofs, variables_); file && !proofs.empty())
       proof::keep_proofs(*file, proofs, notes);
     return results;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The whole examination of this machine.
+// The complete examination of this machine.
 
 #include <chrono>
 #include <functional>
@@ -15,13 +15,14 @@ namespace halocline::doctor {
 
 struct DoctorOptions {
   std::optional<std::string> launcher;  ///< "srun -n {ranks}"
-  std::optional<int> ranks = {};  ///< of the probes; 2 on each node, as far as nodes are known
-  /// Of silence; of a job, times its paths. limit_under(load) if it is left open.
+  std::optional<int> ranks = {};        ///< of the probes; default: 2 on each known node
+  /// Limit on silence of a probe, multiplied by its paths as limit on the job. Default:
+  /// limit_under(load).
   std::optional<std::chrono::milliseconds> time_limit = {};
   std::string program;                     ///< path of a halocline
-  std::string launcher_hint = {};          ///< as find_launcher() takes it
+  std::string launcher_hint = {};          ///< see find_launcher()
   std::optional<std::string> proofs = {};  ///< as ExchangeOptions::proofs
-  /// Told what comes next.
+  /// Called before each step, with its description.
   std::function<void(const std::string&)> on_progress = [](const std::string&) {};
 };
 
@@ -32,9 +33,9 @@ struct Diagnosis {
   double seconds = 0;
 };
 
-/// Examines this node by jobs of its own: nothing that they do ends this process. Neither MPI nor a
-/// GPU may have been used in it. Keeps what is proved of gpu_aware for later runs. Throws
-/// communication if this process is told to stop meanwhile, resource.
+/// Examines this node in separate jobs, so that their crashes do not end this process, which must
+/// not have used MPI or a GPU. Keeps proofs for later runs. Throws communication if a signal stops
+/// this process, and resource.
 Diagnosis examine(const DoctorOptions& options, const Variables& variables);
 
 }  // namespace halocline::doctor

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/examine.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <halocline/error.hpp>
 
@@ -12,7 +18,6 @@
 #include "base/process/host_name.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
-#include "doctor/direct_reads.hpp"
 #include "doctor/fact_lines.hpp"
 #include "doctor/libraries.hpp"
 #include "doctor/node_facts.hpp"
@@ -46,7 +51,7 @@ RankSeen this_rank(const Communicator& communicator) {
           .shm_device = device_of("/dev/shm")};
 }
 
-/// What this rank's node is, and how fast its host side.
+/// Describes this rank's node, and times its host memory and processor.
 NodeSeen this_node(const Communicator& communicator) {
   const NodeFacts facts = read_node(current_variables());
   NodeSeen node{.node = communicator.node_of(communicator.rank()),
@@ -64,7 +69,7 @@ NodeSeen this_node(const Communicator& communicator) {
   return node;
 }
 
-/// The first rank of each node says what it is and how fast its parts are.
+/// The first rank of each node reports its facts and speeds.
 void examine_nodes(const Communicator& communicator, const probe::PrintLine& print) {
   const std::vector<int> firsts = probe::first_ranks(probe::nodes_of_ranks(communicator));
   const int node = communicator.node_of(communicator.rank());
@@ -73,14 +78,14 @@ void examine_nodes(const Communicator& communicator, const probe::PrintLine& pri
   if (is_first) print(line_of(this_node(communicator)));
   comm::barrier(communicator);
   const auto here = static_cast<std::int64_t>(device::gpus().list.size());
-  // One by one: no rank waits for another longer than one of them takes.
+  // One GPU at a time, so that no rank waits for another longer than one GPU takes.
   for (int gpu = 0; gpu < comm::max_over_ranks(communicator, here); ++gpu) {
     if (communicator.rank() == 0) print(doing_line(fmt::format("timing copies of GPU {}", gpu)));
     if (is_first && gpu < here) {
       try {
         print(speed_line(node, time_gpu(gpu)));
       } catch (const Error&) {
-        // In use by somebody else, or not for us: what is wrong with it, paths and modes tell.
+        // Another user may hold the GPU; paths and compute modes report what is wrong with it.
       }
     }
     comm::barrier(communicator);
@@ -88,6 +93,48 @@ void examine_nodes(const Communicator& communicator, const probe::PrintLine& pri
   if (communicator.rank() == 0 && communicator.node_count() > 1)
     print(doing_line("timing messages between nodes"));
   time_links(communicator, [&](const Link& link) { print(line_of(link)); });
+}
+
+constexpr std::uint64_t offered_pattern = 0x68616c6f636c696eU;
+
+/// The memory that a process offers to be read by others.
+struct MemoryOffer {
+  pid_t process = 0;
+  std::uintptr_t address = 0;
+};
+
+/// Reads the pattern; returns why that failed, or an empty text.
+std::string read_pattern(const MemoryOffer& offer) {
+  std::uint64_t seen = 0;
+  const iovec here{&seen, sizeof seen};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+  const iovec there{reinterpret_cast<void*>(offer.address), sizeof seen};
+  const ssize_t got = ::process_vm_readv(offer.process, &here, 1, &there, 1, 0);
+  if (got < 0) return std::strerror(errno);
+  return seen == offered_pattern
+             ? ""
+             : "the read returned other bytes: the processes do not see each other";
+}
+
+/// Lets each rank read the memory of the next in the ring (CMA), by which MPI saves a copy between
+/// ranks of a node. Returns why that fails, the same on every rank; empty if it works. Ranks of one
+/// node; collective.
+std::string why_no_direct_reads(const Communicator& communicator) {
+  const std::uint64_t mine = offered_pattern;
+  std::ostringstream offer;
+  offer << ::getpid() << ' ' << reinterpret_cast<std::uintptr_t>(&mine);
+  std::string all;
+  for (const std::string& text : comm::gather_texts(communicator, offer.str())) all += text + '\n';
+  std::istringstream lines(comm::broadcast(communicator, all, 0));
+  std::vector<MemoryOffer> offers;
+  for (MemoryOffer one; lines >> one.process >> one.address;) offers.push_back(one);
+
+  const int next = (communicator.rank() + 1) % communicator.size();
+  const std::string failure = read_pattern(offers.at(static_cast<std::size_t>(next)));
+  std::string first;
+  for (const std::string& text : comm::gather_texts(communicator, failure))
+    if (first.empty()) first = text;
+  return comm::broadcast(communicator, first, 0);  // no rank returns before all have read
 }
 
 }  // namespace
@@ -112,11 +159,10 @@ void examine_facts(const Communicator& communicator, const probe::PrintLine& pri
   }
   if (communicator.size() > 1 && communicator.node_count() == 1) {
     print_once(doing_line("reading another rank's memory"));
-    const DirectReads reads = try_direct_reads(communicator);
-    print_once(direct_reads_line(reads.work, reads.because));
+    print_once(direct_reads_line(why_no_direct_reads(communicator)));
   }
   examine_nodes(communicator, print);
-  // After all else, for what is loaded then would count as this program's own.
+  // Last, as libraries that are loaded here would count as this program's own.
   if (is_first)
     for (const Library& library : find_libraries(current_variables(), [&](const std::string& file) {
            print(doing_line("loading " + file));

@@ -83,9 +83,9 @@ void read_gpus(const Json& json, ProbeFacts& facts) {
   json.at("reaches").get_to(facts.peer_access);
 }
 
-/// Containers may be called alike, and MPICH takes each rank for a node of its own if it is told to
-/// (MPIR_CVAR_NOLOCAL): "vm", "vm (node 1)".
-void tell_apart(std::vector<NodeSeen>& nodes) {
+/// Makes host names unique: "vm", "vm (node 1)". Containers may share a name, and with
+/// MPIR_CVAR_NOLOCAL MPICH treats each rank as a node.
+void make_names_unique(std::vector<NodeSeen>& nodes) {
   std::set<std::string> names;
   for (NodeSeen& node : nodes)
     if (!names.insert(node.host).second)
@@ -171,8 +171,8 @@ std::string gpus_line(const std::string& driver, const std::string& runtime,
                         {{"driver", driver}, {"runtime", runtime}, {"reaches", peer_access}});
 }
 
-std::string direct_reads_line(bool works, const std::string& because) {
-  return probe::line_of("direct_reads", {{"works", works}, {"because", because}});
+std::string direct_reads_line(const std::string& failure) {
+  return probe::line_of("direct_reads", failure);
 }
 
 std::string doing_line(const std::string& what) { return probe::line_of("doing", what); }
@@ -186,8 +186,8 @@ ProbeFacts read_probe_facts(std::string_view output) {
     if (kind == "machine") facts.machine.push_back(machine::from_line(content.get<std::string>()));
     if (kind == "gpus") read_gpus(content, facts);
     if (kind == "direct_reads") {
-      facts.direct_reads = content.at("works").get<bool>();
-      content.at("because").get_to(facts.direct_reads_because);
+      content.get_to(facts.direct_reads_because);
+      facts.direct_reads = facts.direct_reads_because.empty();
     }
     if (kind == "library") facts.libraries.push_back(library_from(content));
     if (kind == "node") facts.nodes.push_back(node_from(content));
@@ -199,10 +199,10 @@ ProbeFacts read_probe_facts(std::string_view output) {
     if (kind == "ends") ended = true;
   });
   if (ended) facts.doing.clear();
-  // Each node speaks for itself, when it comes to it.
+  // Nodes print in any order.
   std::sort(facts.nodes.begin(), facts.nodes.end(),
             [](const NodeSeen& a, const NodeSeen& b) { return a.node < b.node; });
-  tell_apart(facts.nodes);
+  make_names_unique(facts.nodes);
   return facts;
 }
 

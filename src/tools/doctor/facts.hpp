@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What doctor knows of this node: what can be read without MPI, and what the ranks of a probe say
-// of themselves. Plain data: findings are made of it, also of facts made up for a test.
+// Facts that doctor gathers, without MPI and from the ranks of a probe. Plain data, from which
+// findings are derived; tests make up their own.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,6 @@
 
 namespace halocline::doctor {
 
-// What the prober tries is what doctor speaks of.
 using probe::collectives;
 using probe::Distance;
 using probe::Outcome;
@@ -34,7 +33,7 @@ struct Limits {
   bool may_trace = false;                          ///< has CAP_SYS_PTRACE
   std::optional<std::int64_t> memlock_bytes = {};  ///< nothing: unlimited
   ProcessLimits of_processes = {};
-  std::string temporary = {};  ///< folder where MPI keeps what its processes share
+  std::string temporary = {};  ///< folder of the files that MPI's processes share
   std::optional<std::int64_t> temporary_free_bytes = {};  ///< nothing without the folder
   bool temporary_is_writable = true;
   std::string container = {};  ///< "docker", "podman", ...; empty: none seen
@@ -46,7 +45,7 @@ struct Allocation {
   std::optional<int> nodes = {}, tasks = {}, cores_per_task = {};
 };
 
-/// A file that sets parameters of MPI for all who start it, or for this user.
+/// A file with MPI parameters, of the system or of this user.
 struct ParameterFile {
   std::string path;
   Variables settings;
@@ -54,16 +53,16 @@ struct ParameterFile {
   friend bool operator==(const ParameterFile&, const ParameterFile&) = default;
 };
 
-/// Of InfiniBand and its kin.
+/// A network adapter of InfiniBand, Slingshot or similar.
 struct Adapter {
   std::string name;
   std::string near_cores;  ///< "0-15"; empty if not known
   std::optional<PciPlace> place = {};
 };
 
-/// How near a GPU and an adapter of a node are.
+/// The distance between a GPU and an adapter of a node.
 struct NearAdapter {
-  int gpu = 0;  ///< as its node's first rank counts them
+  int gpu = 0;  ///< ordinal on the node's first rank
   std::string adapter = {};
   Nearness nearness = Nearness::sys;
 };
@@ -71,20 +70,21 @@ struct NearAdapter {
 /// The launcher that starts ranks of this program here.
 struct Launching {
   std::optional<Launcher> launcher = {};
-  std::string problem = {};    ///< why there is none, and the fix
+  std::string problem = {};    ///< why there is no launcher, and the fix
   std::string objection = {};  ///< to one that the user named: "belongs to MPICH"
   std::string chosen_by = {};  ///< "--launcher", a variable; empty: doctor found it
-  /// One that fits, where the user's does not.
+  /// A fitting launcher that replaces the user's.
   std::optional<Launcher> instead = {};
-  /// Variables of the user's that keep ranks from starting: without them they start.
+  /// Variables of the user's without which ranks start.
   Variables blamed = {};
-  /// Parameter files, likewise, and the value of mca_base_param_files that leaves them out.
+  /// Parameter files without which ranks start, and the value of mca_base_param_files that leaves
+  /// them out.
   std::vector<ParameterFile> blamed_files = {};
   std::string other_files = {};
-  /// Ranks that did not start did so the next time, nothing having changed.
+  /// Ranks failed to start, but started the next time without any change.
   bool failed_by_chance = false;
-  /// What PATH has first under the name of the launcher that doctor chose, if that is another
-  /// program; empty: nothing.
+  /// The first program in PATH with the name of the launcher that doctor chose, if it is another
+  /// one; empty: none.
   std::optional<std::string> first_in_path = {};
   std::string objection_to_first = {};  ///< "does not name its MPI in --version"
 };
@@ -97,7 +97,7 @@ struct NodeFacts {
   int numa_nodes = 1;
   std::string mpi;  ///< "Open MPI 4.1.4"
   MpiFamily family = MpiFamily::open_mpi;
-  std::vector<std::string> libraries;  ///< as proof::Environment has them
+  std::vector<std::string> libraries;  ///< as in proof::Environment
   bool built_with_cuda = false;
   int gpu_files = 0;          ///< GPUs by their device files
   std::string kernel_driver;  ///< "580.65.06", "unknown"
@@ -106,58 +106,57 @@ struct NodeFacts {
   std::vector<ParameterFile> parameter_files = {};  ///< those that set something
   Allocation allocation;
   Variables settings;               ///< variables that change what MPI and GPUs do
-  std::optional<double> load = {};  ///< processes that ran or wanted to, in the minute before
-  bool is_root = false;             ///< the user is
+  std::optional<double> load = {};  ///< average number of runnable processes in the last minute
+  bool is_root = false;
 };
 
 /// A file of a library that a process might load.
 struct LibraryFile {
   std::string path;
-  std::string version;   ///< empty: it does not tell
+  std::string version;   ///< empty: not known
   std::string found_by;  ///< as FoundLibrary::by
 };
 
-/// A library that was looked for where programs would find it, and where packages of Python, conda
-/// and NVIDIA's HPC SDK keep it.
+/// Result of the search for a library where programs would find it, and in packages of Python,
+/// conda and NVIDIA's HPC SDK.
 struct Library {
   std::string name;          ///< "NCCL"
   std::string path;          ///< empty: not found
-  std::string version;       ///< empty: it does not tell
+  std::string version;       ///< empty: not known
   bool is_off_path = false;  ///< programs find it only with its folder in LD_LIBRARY_PATH
   /// Why it cannot be used, "is too old: 2.12.10 is needed"; empty if it can.
   std::string problem = {};
-  bool is_mpis = false;                  ///< MPI had loaded it already
-  std::optional<bool> has_cuda = {};     ///< it comes with its part for CUDA; nothing: all do
-  std::string found_by = {};             ///< as FoundLibrary::by, of those that Halocline loads
-  std::vector<LibraryFile> others = {};  ///< that the same search finds after it
+  bool is_mpis = false;               ///< MPI had loaded it already
+  std::optional<bool> has_cuda = {};  ///< its CUDA part was found; nothing: it needs none
+  std::string found_by = {};  ///< as FoundLibrary::by; only for libraries that Halocline loads
+  std::vector<LibraryFile> others = {};  ///< further files that the same search finds
 };
 
-/// A transport over a library that is found when a program runs.
+/// A transport over a library that is loaded at run time.
 struct LibraryTransport {
   const char* transport;
   const char* library;  ///< as Library::name
 };
 inline constexpr LibraryTransport library_transports[] = {{"nccl", "NCCL"}, {"nvshmem", "NVSHMEM"}};
 
-/// What one rank of a probe says of itself.
+/// Facts that one rank of a probe reports.
 struct RankSeen {
   int rank = 0, size = 1;
   std::string host = {};
   std::string mpi = {};
-  std::string cores = {};  ///< that it may run on: "0-15,32"
+  std::string cores = {};  ///< that the rank may run on: "0-15,32"
   std::string ipc_namespace = {}, process_namespace = {}, shm_device = {};
 };
 
-/// What a GPU does by itself.
+/// Copy rates of a single GPU.
 struct GpuSpeed {
-  int ordinal = 0;  ///< as its node's first rank counts them
+  int ordinal = 0;  ///< on the node's first rank
   std::string name = {};
   double copy_gb_per_s = 0;  ///< read and written, within its own memory
   double host_gb_per_s = 0;  ///< from pinned memory to it
 };
 
-/// A node as its first rank sees it: what should be the same on all nodes of a job, and what should
-/// take as long.
+/// Facts and times of a node, from its first rank. They should be alike on all nodes of a job.
 struct NodeSeen {
   int node = 0;
   std::string host = {};
@@ -171,18 +170,18 @@ struct NodeSeen {
   std::vector<NearAdapter> near_adapters = {};  ///< each GPU with each adapter
   std::optional<std::int64_t> shm_bytes = {};
   double memory_gb_per_s = 0;  ///< copied by one core, read and written; 0: not measured
-  double count_us = 0;         ///< of a million additions that wait for each other
+  double count_us = 0;         ///< of a million dependent additions
   std::vector<GpuSpeed> speeds = {};
 };
 
-/// Between the first ranks of two nodes, in host memory, nothing else under way.
+/// Messages between the first ranks of two nodes, in host memory, without other traffic.
 struct Link {
   int from = 0, to = 0;  ///< nodes
   double us = 0;         ///< one way, 8 bytes
-  double gb_per_s = 0;   ///< one way, messages of 1 MiB; of 64 KiB where these would take seconds
+  double gb_per_s = 0;   ///< one way, messages of 1 MiB, or of 64 KiB on very slow networks
 };
 
-/// What the probe job found, as far as it came.
+/// Facts from the probe job, up to its end or failure.
 struct ProbeFacts {
   std::vector<RankSeen> ranks = {};
   std::string thread_level = {};
@@ -197,16 +196,16 @@ struct ProbeFacts {
   std::vector<Library> libraries = {};
   std::vector<NodeSeen> nodes = {};
   std::vector<Link> links = {};
-  std::string doing = {};        ///< what it was at when it ended too early
-  std::string ended_badly = {};  ///< how; empty if it came to its end
-  bool out_of_time = false;      ///< by a time limit that is too short to tell anything
+  std::string doing = {};        ///< the step in which it ended early
+  std::string ended_badly = {};  ///< description; empty if the job ended normally
+  bool out_of_time = false;      ///< ended by a time limit too short to be conclusive
 };
 
 struct Facts {
   NodeFacts node;
   Launching launching;
   ProbeFacts ranks;
-  /// What ranks said under the user's launcher and settings, if `ranks` were started by
+  /// Facts from ranks under the user's launcher and settings, if `ranks` started only by
   /// Launching::instead or without Launching::blamed.
   std::optional<ProbeFacts> failed_start = {};
 };

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/facts_report.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "doctor/libraries.hpp"
+#include "doctor/report.hpp"
 #include "machine/cores.hpp"
 
 namespace halocline::doctor {
@@ -15,6 +14,23 @@ namespace {
 
 std::string yes_or_no(const std::optional<bool>& value) {
   return !value ? "nothing" : *value ? "yes" : "no";
+}
+
+template <class Settings>
+void add_settings(Section& facts, const char* key, const Settings& settings) {
+  Section& section = facts.add_section(key, "");
+  for (const auto& [name, value] : settings) section.add(name, name, value);
+}
+
+/// "1024 at most", "unlimited".
+std::string limit_text(const std::optional<std::int64_t>& limit) {
+  return limit ? fmt::format("{} at most", *limit) : "unlimited";
+}
+
+/// Adds a list, in text separated by `separator`, or `none` if it is empty.
+void add_list(Section& facts, const char* key, const char* label,
+              const std::vector<std::string>& list, const char* separator, const char* none) {
+  facts.add(key, label, list, list.empty() ? none : fmt::format("{}", fmt::join(list, separator)));
 }
 
 void add_node(Section& facts, const NodeFacts& node) {
@@ -37,8 +53,7 @@ void add_node(Section& facts, const NodeFacts& node) {
     adapters.push_back(adapter.near_cores.empty()
                            ? adapter.name
                            : fmt::format("{} (near cores {})", adapter.name, adapter.near_cores));
-  facts.add("adapters", "adapters", adapters,
-            adapters.empty() ? "none" : fmt::format("{}", fmt::join(adapters, ", ")));
+  add_list(facts, "adapters", "adapters", adapters, ", ", "none");
   const Limits& limits = node.limits;
   Section& of_limits = facts.add_section("limits", "");
   of_limits.add("shm_bytes", "/dev/shm", limits.shm_bytes, Format::bytes())
@@ -48,12 +63,9 @@ void add_node(Section& facts, const NodeFacts& node) {
            limits.memlock_bytes ? fmt::format("{} bytes at most", *limits.memlock_bytes)
                                 : "unlimited")
       .add("open_files", "open files", limits.of_processes.open_files,
-           limits.of_processes.open_files
-               ? fmt::format("{} at most", *limits.of_processes.open_files)
-               : "unlimited")
+           limit_text(limits.of_processes.open_files))
       .add("processes", "processes", limits.of_processes.processes,
-           limits.of_processes.processes ? fmt::format("{} at most", *limits.of_processes.processes)
-                                         : "unlimited")
+           limit_text(limits.of_processes.processes))
       .add("temporary", "temporary files", limits.temporary)
       .add("temporary_free_bytes", "room for them", limits.temporary_free_bytes, Format::bytes())
       .add("container", "container", limits.container,
@@ -76,8 +88,7 @@ void add_node(Section& facts, const NodeFacts& node) {
       lines.push_back(fmt::format("{} = {}", name, value));
     files.add(path, path, fmt::format("{}", fmt::join(lines, ", ")));
   }
-  Section& settings = facts.add_section("settings", "");
-  for (const auto& [name, value] : node.settings) settings.add(name, name, value);
+  add_settings(facts, "settings", node.settings);
 }
 
 /// "partitioned calls (MPI_Psend_init), memory kinds mpi, system".
@@ -102,8 +113,7 @@ void add_ranks(Section& facts, const Evidence& evidence) {
            words_for(ranks.mpi_extras))
       .add_json("mpi_partitioned_calls", ranks.mpi_extras.partitioned_calls)
       .add_json("mpi_memory_kinds", ranks.mpi_extras.memory_kinds);
-  Section& settings = facts.add_section("mpi_settings", "");
-  for (const auto& [name, value] : ranks.mpi_settings) settings.add(name, name, value);
+  add_settings(facts, "mpi_settings", ranks.mpi_settings);
   facts.add("cuda_driver", "CUDA driver", ranks.cuda_driver)
       .add("cuda_runtime", "CUDA runtime", ranks.cuda_runtime)
       .add("direct_reads", "direct copies", ranks.direct_reads,
@@ -112,16 +122,14 @@ void add_ranks(Section& facts, const Evidence& evidence) {
                : fmt::format("do not work: {}", ranks.direct_reads_because));
   std::vector<std::string> libraries, gpus, reaches;
   for (const Library& library : ranks.libraries) libraries.push_back(words_for(library));
-  facts.add("found_libraries", "libraries", libraries,
-            libraries.empty() ? "-" : fmt::format("{}", fmt::join(libraries, "; ")));
+  add_list(facts, "found_libraries", "libraries", libraries, "; ", "-");
   const auto* visible = gpus_of(evidence.facts);
   if (visible != nullptr)
     for (const machine::VisibleGpu& one : *visible)
       gpus.push_back(fmt::format(
           "{} {} {} PCI {}{}", one.gpu.ordinal, one.gpu.name, one.gpu.uuid, one.gpu.pci,
           one.near_cores.empty() ? "" : ", near cores " + machine::ranges_of(one.near_cores)));
-  facts.add("gpus", "GPUs shown", gpus,
-            gpus.empty() ? "none" : fmt::format("{}", fmt::join(gpus, "; ")));
+  add_list(facts, "gpus", "GPUs shown", gpus, "; ", "none");
   for (std::size_t i = 0; visible != nullptr && i < visible->size(); ++i) {
     std::string row;
     for (std::size_t j = 0; j < visible->size(); ++j)
@@ -131,25 +139,16 @@ void add_ranks(Section& facts, const Evidence& evidence) {
                  : "0";
     reaches.push_back(row);
   }
-  facts.add("peer_access", "P2P", reaches,
-            reaches.empty() ? "-" : fmt::format("{}", fmt::join(reaches, " ")));
+  add_list(facts, "peer_access", "P2P", reaches, " ", "-");
   std::vector<std::string> cores;
   for (const RankSeen& rank : ranks.ranks) cores.push_back(rank.cores);
-  facts.add("cores_of_ranks", "ranks' cores", cores,
-            cores.empty() ? "-" : fmt::format("{}", fmt::join(cores, " | ")));
+  add_list(facts, "cores_of_ranks", "ranks' cores", cores, " | ", "-");
 }
 
-/// Each file of the libraries that Halocline loads, those first that are taken.
+/// All files of the libraries that Halocline loads, those in use first.
 void add_files_of_libraries(Section& facts, const ProbeFacts& ranks) {
-  Table& files = facts.add_table({.key = "library_files",
-                                  .title = {},
-                                  .columns = {{"library", {}, {}},
-                                              {"file", {}, {}},
-                                              {"version", {}, {}},
-                                              {"found_by", {}, {}},
-                                              {"taken", {}, {}},
-                                              {"problem", {}, {}}},
-                                  .audience = Audience::json});
+  Table& files = facts.add_table(
+      json_table("library_files", {"library", "file", "version", "found_by", "taken", "problem"}));
   for (const Library& library : ranks.libraries) {
     if (library.found_by.empty()) continue;
     files.add(
@@ -160,26 +159,17 @@ void add_files_of_libraries(Section& facts, const ProbeFacts& ranks) {
 }
 
 void add_nodes_for_programs(Section& facts, const ProbeFacts& ranks) {
-  Table& nodes = facts.add_table({.key = "nodes",
-                                  .title = {},
-                                  .columns = {{"host", {}, {}},
-                                              {"processor", {}, {}},
-                                              {"online_threads", {}, {}},
-                                              {"mpi", {}, {}},
-                                              {"libraries", {}, {}},
-                                              {"kernel_driver", {}, {}},
-                                              {"gpus", {}, {}},
-                                              {"adapters", {}, {}},
-                                              {"shm_bytes", {}, {}}},
-                                  .shape = Table::Shape::keyed,
-                                  .audience = Audience::json});
+  Table& nodes =
+      facts.add_table(json_table("nodes",
+                                 {"host", "processor", "online_threads", "mpi", "libraries",
+                                  "kernel_driver", "gpus", "adapters", "shm_bytes"},
+                                 Table::Shape::keyed));
   for (const NodeSeen& node : ranks.nodes)
     nodes.add({node.host, node.processor, node.online_threads, node.mpi, node.libraries,
                node.kernel_driver, node.gpus, node.adapters, node.shm_bytes});
 }
 
-/// Measured, so never the same twice: apart from the facts.
-/// The GPUs of the first node, and what is between them and its adapters; for people.
+/// Adds a table of connections between the GPUs and adapters of the first node, for text.
 void add_near_adapters(Section& section, const Facts& facts) {
   const auto* gpus = gpus_of(facts);
   if (gpus == nullptr || facts.ranks.nodes.empty()) return;
@@ -210,11 +200,8 @@ void add_near_adapters(Section& section, const Facts& facts) {
 }
 
 void add_near_adapters_for_programs(Section& facts, const ProbeFacts& ranks) {
-  Table& table = facts.add_table(
-      {.key = "near_adapters",
-       .title = {},
-       .columns = {{"host", {}, {}}, {"gpu", {}, {}}, {"adapter", {}, {}}, {"nearness", {}, {}}},
-       .audience = Audience::json});
+  Table& table =
+      facts.add_table(json_table("near_adapters", {"host", "gpu", "adapter", "nearness"}));
   for (const NodeSeen& node : ranks.nodes)
     for (const NearAdapter& near : node.near_adapters)
       table.add({node.host, near.gpu, near.adapter, name_of(near.nearness)});

@@ -17,7 +17,7 @@ std::string_view name_of(Severity severity) {
 }
 
 std::string setting(const Evidence& evidence, const char* name) {
-  // Ranks got none of those that they do not start with.
+  // Ranks did not get the variables that keep them from starting.
   if (evidence.facts.launching.blamed.contains(name)) return "";
   const auto found = evidence.facts.node.settings.find(name);
   return found == evidence.facts.node.settings.end() ? "" : found->second;
@@ -56,7 +56,8 @@ bool is_expected(const PathResult& result) {
   return !lacks_library && !is_for_few(result);
 }
 
-/// Whether kernels of a node's ranks cannot run at the same time: exchanges leave `peer` out then.
+/// Returns whether kernels of a node's ranks cannot run at the same time; exchanges then avoid
+/// `peer`.
 bool kernels_take_turns(const Evidence& evidence) {
   const std::vector<machine::RankFacts>& ranks = evidence.facts.ranks.machine;
   return evidence.gpu_pair == proof::GpuPair::same_gpu &&
@@ -64,7 +65,7 @@ bool kernels_take_turns(const Evidence& evidence) {
 }
 
 std::optional<std::string> taken_for(const Evidence& evidence, Memory memory, Distance distance) {
-  // Kernels that store into neighbours need no host, which counts for more than one exchange.
+  // peer needs no host, which saves more than the time of one exchange shows.
   const PathResult* peer = result_of(evidence, {"peer", memory, distance});
   const bool in_turns = kernels_take_turns(evidence);
   if (peer != nullptr && peer->outcome == Outcome::works && !in_turns) return "peer";

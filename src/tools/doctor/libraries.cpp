@@ -66,7 +66,7 @@ constexpr Row rows[] = {
 
 bool is_ours(const Row& row) { return row.wanted.variable != nullptr; }
 
-/// Returns how a library is looked for that Halocline itself loads.
+/// Returns the search for a library that Halocline itself loads; nothing for others.
 std::optional<LibraryToFind> own_library(const std::string& name) {
   for (const Row& row : rows)
     if (is_ours(row) && name == row.wanted.name) return row.wanted;
@@ -79,7 +79,7 @@ bool is_of_program(const std::vector<FoundLibrary>& files) {
   return !files.empty() && files.front().by == by_program;
 }
 
-/// Loads a library by its name, or by its path where only packages have it: as MPI would.
+/// Loads a library by name as MPI would, or by path if only packages have it.
 Library look_for(const Row& row, const std::vector<FoundLibrary>& files,
                  const Variables& variables) {
   Library library{
@@ -118,7 +118,7 @@ Library look_as_halocline(const LibraryToFind& wanted, const std::vector<FoundLi
   };
   library.is_off_path =
       !is_known(taken.found) && std::none_of(files.begin(), files.end(), is_known);
-  // Of the others only versions are told: none is started.
+  // The other files are opened only for their versions.
   LibraryToFind version_of = wanted;
   version_of.problem_of = nullptr;
   std::vector<fs::path> seen{taken.found.file};
@@ -132,8 +132,7 @@ Library look_as_halocline(const LibraryToFind& wanted, const std::vector<FoundLi
   return library;
 }
 
-/// Looks for the plug-in that NCCL would use the network by: libnccl-net.so, or those that the
-/// variable names.
+/// Looks for NCCL's network plug-in: libnccl-net.so, or those that the variable names.
 Library look_for_plugin(const Variables& variables) {
   Library plugin{.name = nccl_plugin, .path = {}, .version = {}};
   const std::string named = value_of(variables, plugin_variable);
@@ -156,7 +155,7 @@ Library look_for_plugin(const Variables& variables) {
 
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before) {
-  // Before any is loaded here, which may bring others along.
+  // Before any library is loaded, since that may load others.
   std::array<std::vector<FoundLibrary>, std::size(rows)> files;
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i] = files_to_load(rows[i].wanted, variables);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Libraries of others that carry bytes between GPUs and nodes, compile kernels or lay out files, as
-// programs here would find them.
+// Third-party libraries for communication, kernel compilation and file formats, as programs here
+// would find them.
 
 #include <functional>
 #include <string>
@@ -18,15 +18,16 @@ inline constexpr const char* file_library = "HDF5";
 /// The variable that names NCCL's network plug-ins.
 inline constexpr const char* plugin_variable = "NCCL_NET_PLUGIN";
 
-/// Loads NCCL and its network plug-in, NVSHMEM, UCX, libfabric, NVRTC and HDF5, which may do
-/// anything meanwhile: `before` is called with the name of each.
+/// Loads NCCL and its network plug-in, NVSHMEM, UCX, libfabric, NVRTC and HDF5. Since loading may
+/// crash or hang, `before` is called with each name first.
 std::vector<Library> find_libraries(const Variables& variables,
                                     const std::function<void(const std::string&)>& before);
 
-/// Looks only for those that Halocline itself loads.
+/// Looks only for libraries that Halocline itself loads.
 std::vector<Library> find_own_libraries(const Variables& variables);
 
-/// "install NCCL 2.12.10 or later (...), or set ..."; empty for those that Halocline does not load.
+/// "install NCCL 2.12.10 or later (...), or set ..."; empty for libraries that Halocline does not
+/// load.
 std::string how_to_get(const Library& library);
 
 /// "NCCL was not found; install NCCL ..."; empty if it can be used.

@@ -240,7 +240,7 @@ NodeFacts read_node(const Variables& variables) {
   facts.libraries = environment.libraries;
   facts.built_with_cuda = device::gpus_are_supported();
   Variables all = variables;
-  all.erase("CUDA_VISIBLE_DEVICES");  // what is there, not what is shown
+  all.erase("CUDA_VISIBLE_DEVICES");  // counts hidden GPUs too
   facts.gpu_files = proof::count_gpus(all);
   facts.kernel_driver = environment.driver;
   facts.adapters = read_adapters();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Facts read without MPI and without waking a GPU: jobs are started from here later. Each source is
-// one function; `root` stands before /proc, /sys and /dev.
+// Facts read without MPI and without using a GPU, as this process starts jobs later. Each source is
+// one function; `root` precedes /proc, /sys and /dev.
 
 #include <filesystem>
 #include <optional>
@@ -15,36 +15,36 @@ namespace halocline::doctor {
 Limits read_limits(const Variables& variables, const std::filesystem::path& root = "/");
 Allocation read_allocation(const Variables& variables);
 std::vector<Adapter> read_adapters(const std::filesystem::path& root = "/");
-/// Pairs each GPU with each adapter, where it can be told where both are.
+/// Pairs each GPU with each adapter, if the PCI locations of both are known.
 std::vector<NearAdapter> near_adapters(const std::vector<device::Gpu>& gpus,
                                        const std::vector<Adapter>& adapters,
                                        const std::filesystem::path& root = "/");
-/// Reads the files of Open MPI's parameters that the user and the system have. `launcher`: the path
-/// of its launcher, beside which an installation of its own keeps them.
+/// Reads the files of Open MPI parameters of the user and the system. `launcher` is the path of its
+/// launcher, whose installation may have its own files.
 std::vector<ParameterFile> read_parameter_files(const Variables& variables,
                                                 const std::string& launcher = "",
                                                 const std::filesystem::path& root = "/");
-/// The value of mca_base_param_files that leaves the suspects out.
+/// Returns the value of mca_base_param_files that leaves the suspects out.
 std::string files_without(const std::vector<ParameterFile>& files,
                           const std::vector<ParameterFile>& suspects);
-/// Those that change what MPI, UCX, NCCL, NVSHMEM, CUDA and this program do.
+/// Selects variables that influence MPI, UCX, NCCL, NVSHMEM, CUDA and this program.
 Variables settings_among(const Variables& variables);
 
-/// Those by which a user tells MPI, its launcher and its network layers what to do, and where they
-/// find libraries and keep temporary files.
+/// Selects variables that configure MPI, its launcher and its network layers, their libraries and
+/// temporary files.
 Variables settings_of_mpi(const Variables& variables);
 
-/// The processes that ran or wanted to, on average of the last minute.
+/// Returns the average number of runnable processes in the last minute.
 std::optional<double> read_load(const std::filesystem::path& root = "/");
 
 NodeFacts read_node(const Variables& variables);
 
-/// Notes which program PATH has first under the name of the launcher that doctor uses, and what
-/// speaks against it if it is another.
+/// Notes which program PATH has first under the launcher's name and, if that is another program,
+/// why it was not used.
 void note_first_in_path(Launching& launching, MpiFamily family, const Variables& variables);
 
-/// Takes the launcher that the user names, whatever family it is of, or finds one. `named` is
-/// --launcher, `hint` as find_launcher() takes it.
+/// Takes the user's launcher, of whatever MPI, or finds one. `named` is --launcher; `hint`: see
+/// find_launcher().
 Launching read_launching(const std::optional<std::string>& named, const std::string& hint,
                          MpiFamily family, const Variables& variables);
 

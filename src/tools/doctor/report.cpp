@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "doctor/facts_report.hpp"
 #include "text/utc.hpp"
 
 namespace halocline::doctor {
@@ -55,11 +54,7 @@ void add_findings(Report& report, const Diagnosis& diagnosis) {
     section.add_text(" ", "seen: " + finding.seen);
     if (!finding.fix.empty()) section.add_text(" ", "do: " + finding.fix);
   }
-  Table& table = section.add_table(
-      {.key = "findings",
-       .title = {},
-       .columns = {{"severity", {}, {}}, {"what", {}, {}}, {"seen", {}, {}}, {"do", {}, {}}},
-       .audience = Audience::json});
+  Table& table = section.add_table(json_table("findings", {"severity", "what", "seen", "do"}));
   for (const Finding& finding : found)
     table.add({name_of(finding.severity), finding.what, finding.seen, finding.fix});
 }
@@ -76,19 +71,19 @@ Value gigabytes_per_second(const PathResult& result, std::int64_t bytes) {
   return us ? Value(static_cast<double>(bytes) / *us / 1e3) : Value();
 }
 
-/// In the table for people: what was timed, and what should have been.
+/// Returns whether the text table shows a result: it was timed, or should have been.
 bool is_shown(const PathResult& result) {
   const bool works = result.outcome == Outcome::works;
   const bool is_ordinary = result.path.allocator == device::Allocator::ordinary;
-  // Settings that were tried in vain.
+  // Settings that did not help.
   if (!works && !result.with.empty() && is_ordinary && !is_collective(result.path)) return false;
   // Kernels see no difference; MPI may.
   if (works && !is_ordinary && result.path.transport != "gpu_aware") return false;
   return (!works || !result.times.empty()) && !is_for_few(result);
 }
 
-/// Collectives on the host are shown beside those on a GPU, or where one does not work.
-bool collectives_matter(const Evidence& evidence) {
+/// The text shows collectives if any used GPU memory or failed.
+bool shows_collectives(const Evidence& evidence) {
   return std::any_of(
       evidence.collectives.begin(), evidence.collectives.end(), [](const PathResult& result) {
         return result.path.memory != Memory::host || result.outcome != Outcome::works;
@@ -128,15 +123,15 @@ void add_results(Report& report, const Evidence& evidence, const TableOfResults&
   if (!with.empty()) section.add_line(fmt::format("+ with {}", with));
 }
 
-/// Why transports of libraries are not available: no fault, but what would make them so is told.
-void add_what_is_missing(Report& report, const Evidence& evidence) {
-  std::vector<std::string> told;
+/// Lists why transports over libraries are not available, and what would make them available.
+void add_missing_libraries(Report& report, const Evidence& evidence) {
+  std::vector<std::string> seen;
   for (const PathResult& result : evidence.paths) {
     if (library_of(result.path) == nullptr || result.outcome != Outcome::unavailable) continue;
     const std::string line = fmt::format("{}: {}", result.path.transport, result.how);
-    if (std::find(told.begin(), told.end(), line) != told.end()) continue;
+    if (std::find(seen.begin(), seen.end(), line) != seen.end()) continue;
     report.add_section("", "").add_line(line);
-    told.push_back(line);
+    seen.push_back(line);
   }
 }
 
@@ -146,30 +141,20 @@ void add_paths(Report& report, const Evidence& evidence) {
       {.label = "path",
        .title = "one message each way at once: time for 8 bytes, GB/s each way for larger ones",
        .results = evidence.paths});
-  add_what_is_missing(report, evidence);
-  if (!collectives_matter(evidence)) return;
-  add_results(
-      report, evidence,
-      {.label = "collective",
-       .title = fmt::format("collectives of {} ranks: time for 8 bytes, GB/s of the data of "
-                            "each rank",
-                            evidence.ranks),
-       .results = evidence.collectives});
+  add_missing_libraries(report, evidence);
+  if (!shows_collectives(evidence)) return;
+  add_results(report, evidence,
+              {.label = "collective",
+               .title = fmt::format(
+                   "collectives of {} ranks: time for 8 bytes, GB/s of the data of each rank",
+                   evidence.ranks),
+               .results = evidence.collectives});
 }
 
 void add_results_for_programs(Report& report, const Evidence& evidence, const std::string& key,
                               const std::vector<PathResult>& results) {
-  Table& table = report.add_table({.key = key,
-                                   .title = {},
-                                   .columns = {{"path", {}, {}},
-                                               {"memory", {}, {}},
-                                               {"pair", {}, {}},
-                                               {"with", {}, {}},
-                                               {"outcome", {}, {}},
-                                               {"how", {}, {}},
-                                               {"in_order_up_to", {}, {}},
-                                               {"us", {}, {}}},
-                                   .audience = Audience::json});
+  Table& table = report.add_table(json_table(
+      key, {"path", "memory", "pair", "with", "outcome", "how", "in_order_up_to", "us"}));
   for (const PathResult& result : results) {
     Value::List times;
     for (const probe::Time& time : result.times) times.push_back(std::pair(time.bytes, time.us));
@@ -179,7 +164,6 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
   }
 }
 
-/// What stands beside each other in the table of nodes.
 double best_link(const ProbeFacts& ranks, int node) {
   double best = 0;
   for (const Link& link : ranks.links)
@@ -200,7 +184,7 @@ std::string gpus_text(const NodeSeen& node) {
   return fmt::format("{} x {}", node.gpus.size(), node.gpus.front());
 }
 
-/// A row for each node, for people; of the slowest of a node's GPUs.
+/// Adds a text table of nodes, with the rate of the slowest GPU of each.
 void add_nodes(Report& report, const Evidence& evidence) {
   const ProbeFacts& ranks = evidence.facts.ranks;
   if (ranks.nodes.size() < 2) return;
@@ -217,8 +201,7 @@ void add_nodes(Report& report, const Evidence& evidence) {
                  {{"us", "8 B", Format::time_in("us", 1e-6)}, {"gb_per_s", "1 MiB", rate}});
   Table& table = section.add_table(
       {.key = {},
-       .title = "nodes: GB/s of copies, and of 1 MiB messages with the best other "
-                "node",
+       .title = "nodes: GB/s of copies, and of 1 MiB messages with the best other node",
        .columns = columns,
        .audience = Audience::text});
   for (const NodeSeen& node : ranks.nodes) {
@@ -239,13 +222,8 @@ void add_nodes(Report& report, const Evidence& evidence) {
 }
 
 void add_speeds_for_programs(Report& report, const ProbeFacts& ranks) {
-  Table& speeds = report.add_table({.key = "speeds",
-                                    .title = {},
-                                    .columns = {{"host", {}, {}},
-                                                {"gpu", {}, {}},
-                                                {"copy_gb_per_s", {}, {}},
-                                                {"host_gb_per_s", {}, {}}},
-                                    .audience = Audience::json});
+  Table& speeds =
+      report.add_table(json_table("speeds", {"host", "gpu", "copy_gb_per_s", "host_gb_per_s"}));
   for (const NodeSeen& node : ranks.nodes) {
     if (node.memory_gb_per_s > 0) speeds.add({node.host, Value(), node.memory_gb_per_s, Value()});
     for (const GpuSpeed& gpu : node.speeds)
@@ -256,16 +234,12 @@ void add_speeds_for_programs(Report& report, const ProbeFacts& ranks) {
       if (one.node == node) return one.host;
     return std::string();
   };
-  Table& links = report.add_table(
-      {.key = "links",
-       .title = {},
-       .columns = {{"from", {}, {}}, {"to", {}, {}}, {"us", {}, {}}, {"gb_per_s", {}, {}}},
-       .audience = Audience::json});
+  Table& links = report.add_table(json_table("links", {"from", "to", "us", "gb_per_s"}));
   for (const Link& link : ranks.links)
     links.add({host(link.from), host(link.to), link.us, link.gb_per_s});
 }
 
-/// Which transport a run takes so far, for programs; returns it in words.
+/// Adds the transports that runs use by default to the JSON; returns them in words.
 std::string add_taken(Report& report, const Evidence& evidence, Distance distance) {
   Section& section = report.add_section(
       distance == Distance::same_node ? "taken" : "taken_between_nodes", "", Audience::json);
@@ -280,7 +254,7 @@ std::string add_taken(Report& report, const Evidence& evidence, Distance distanc
   return words;
 }
 
-/// "cores 0 | 1", of the first ranks; "cores 0-1 each".
+/// Returns "cores 0 | 1" for the first ranks, or "cores 0-1 each".
 std::string cores_text(const ProbeFacts& ranks) {
   constexpr std::size_t most = 8;
   std::vector<std::string> cores;
@@ -330,11 +304,7 @@ void add_changes(Report& report, const ReportOptions& options) {
   for (const Change& change : options.changes)
     section.add_line(
         fmt::format("  {}: {} -> {}", words_for_change(change.what), change.before, change.now));
-  Table& table =
-      report.add_table({.key = "changes",
-                        .title = {},
-                        .columns = {{"what", {}, {}}, {"before", {}, {}}, {"now", {}, {}}},
-                        .audience = Audience::json});
+  Table& table = report.add_table(json_table("changes", {"what", "before", "now"}));
   for (const Change& change : options.changes) table.add({change.what, change.before, change.now});
 }
 

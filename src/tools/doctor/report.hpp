@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The report of doctor: what a colleague would say, and for programs all that was gathered.
+// The report of doctor: findings and advice as text, and all facts as JSON.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace halocline::doctor {
 
-/// Who reads the facts.
+/// Whether the text shows all facts, or only the JSON.
 enum class FactsFor { programs, all };
 
 struct ReportOptions {
@@ -23,5 +23,11 @@ struct ReportOptions {
 };
 
 Report report_of(const Diagnosis& diagnosis, const ReportOptions& options);
+
+/// Adds the facts of the first node, of the ranks and of all nodes.
+void add_facts(Report& report, const Evidence& evidence, FactsFor readers);
+
+/// Returns the GPUs that the first rank sees; null if there are none.
+const std::vector<machine::VisibleGpu>* gpus_of(const Facts& facts);
 
 }  // namespace halocline::doctor

@@ -41,7 +41,7 @@ Findings modes_of(const Evidence& evidence) {
   return found;
 }
 
-/// Ranks of a node that see one GPU each, and not the same.
+/// Ranks of a node that each see only their own GPU.
 Findings hidden_from_each_other(const Evidence& evidence) {
   const auto& ranks = evidence.facts.ranks.machine;
   const bool one_each = std::all_of(ranks.begin(), ranks.end(), [](const machine::RankFacts& rank) {
@@ -59,7 +59,7 @@ Findings hidden_from_each_other(const Evidence& evidence) {
            "rank its own"}};
 }
 
-/// The last result of gpu_aware with settings of doctor's own.
+/// Returns the last result of gpu_aware with settings of doctor's.
 const PathResult* tried(const Evidence& evidence) {
   const PathResult* last = nullptr;
   for (const PathResult& result : evidence.paths)
@@ -82,7 +82,7 @@ std::string fix_of_gpu_aware(const Evidence& evidence, const PathResult& result)
   return proof::fix(node.mpi, all, attempt == nullptr ? result.signal : attempt->signal);
 }
 
-/// GPU-aware MPI that works, and is faster with a setting that was tried.
+/// GPU-aware MPI that works, but is faster with a setting that was tried.
 Findings held_back(const Evidence& evidence, const PathResult& as_is) {
   constexpr std::int64_t halo_bytes = 64 << 10;
   const PathResult* fixed = fixed_gpu_aware(evidence);
@@ -94,7 +94,7 @@ Findings held_back(const Evidence& evidence, const PathResult& as_is) {
            fmt::format("set {}: tried here, and every byte arrived", settings_text(fixed->with))}};
 }
 
-/// GPU-aware MPI that works within a node, and fails between nodes.
+/// GPU-aware MPI that works within a node, but not between nodes.
 Findings fails_between_nodes(const Evidence& evidence) {
   const PathResult* far = result_of(evidence, aware_between_nodes);
   if (far == nullptr || far->outcome == Outcome::works) return {};
@@ -133,7 +133,7 @@ Findings gpus(const Evidence& evidence) {
                  : fmt::format("correct or unset CUDA_VISIBLE_DEVICES, which is '{}'", hidden)}};
   }
   Findings found = modes_of(evidence);
-  for (Finding& finding : hidden_from_each_other(evidence)) found.push_back(std::move(finding));
+  append(found, hidden_from_each_other(evidence));
   const auto shown = static_cast<int>(visible_to_first(evidence).size());
   if (shown < node.gpu_files && node.settings.contains("CUDA_VISIBLE_DEVICES"))
     found.push_back(
@@ -158,7 +158,7 @@ Findings reach_of_gpus(const Evidence& evidence) {
          "a container must see all GPUs"});
   }
   const PathResult* peer = result_of(evidence, {"peer", Memory::device});
-  // Of namespaces another rule tells, with this as what it leads to.
+  // The rule `namespaces` reports this as a consequence.
   if (peer != nullptr && peer->outcome == Outcome::unavailable && !separate_memory(evidence))
     found.push_back({Severity::slow,
                      "kernels cannot store into the neighbour's GPU (transport peer)", peer->how,
@@ -169,12 +169,12 @@ Findings reach_of_gpus(const Evidence& evidence) {
 
 Findings gpu_aware(const Evidence& evidence) {
   const PathResult* result = result_of(evidence, aware_path);
-  // Nodes may have one rank each.
+  // With one rank per node there is no pair within a node.
   if (result == nullptr) result = result_of(evidence, aware_between_nodes);
   if (result == nullptr) return {};
   if (result->outcome == Outcome::works) {
     Findings found = held_back(evidence, *result);
-    for (Finding& finding : fails_between_nodes(evidence)) found.push_back(std::move(finding));
+    append(found, fails_between_nodes(evidence));
     return found;
   }
   const std::string fix = fix_of_gpu_aware(evidence, *result);
@@ -208,8 +208,8 @@ Findings gpu_aware(const Evidence& evidence) {
 
 Findings settings(const Evidence& evidence) {
   const std::string& mpi = evidence.facts.node.mpi;
-  const auto says = [&](std::string_view word) { return mpi.find(word) != std::string::npos; };
-  const bool is_cray = says("CRAY") || says("Cray");
+  const bool is_cray =
+      mpi.find("CRAY") != std::string::npos || mpi.find("Cray") != std::string::npos;
   Findings found;
   const auto idle = [&](const char* name, const char* whose) {
     if (!setting(evidence, name).empty())

@@ -25,8 +25,8 @@ std::string with_version(const Library& library) {
                                  : fmt::format("{} {}", library.name, library.version);
 }
 
-/// A fault of some versions of NCCL in what transport nccl does with it: sends and receives in
-/// groups, allgathers, graphs.
+/// A fault of some versions of NCCL in calls of transport nccl: sends and receives in groups,
+/// allgathers, graphs.
 struct KnownFault {
   int from, before;  ///< versions
   const char* what;
@@ -34,7 +34,7 @@ struct KnownFault {
   bool (*concerns)(const Evidence& evidence);
 };
 
-/// With PXN a GPU sends through the adapter of another.
+/// PXN lets a GPU send through the adapter of another GPU.
 bool may_use_pxn(const Evidence& evidence) {
   return evidence.facts.ranks.nodes.size() > 1 && !evidence.facts.node.adapters.empty() &&
          !is_set(evidence, "NCCL_PXN_DISABLE", "1") && !is_set(evidence, "NCCL_IB_DISABLE", "1");
@@ -54,8 +54,8 @@ const KnownFault* known_fault(const Evidence& evidence, const Library& library) 
   return library.name == nccl && fault != std::end(known_faults) ? fault : nullptr;
 }
 
-/// NVLS, the switch's own reductions: 2.27 and 2.28 fell back by themselves on some ranks only, and
-/// could hang then (NCCL's documentation of NCCL_NVLS_ENABLE).
+/// NVLS, reductions by the switch: NCCL 2.27 and 2.28 may fall back on some ranks only, and then
+/// hang (NCCL's documentation of NCCL_NVLS_ENABLE).
 bool may_hang_in_nvls(const Library& library) {
   const int version = version_number(library.version);
   return version >= 22700 && version < 22900;
@@ -80,8 +80,7 @@ std::string fix_between_nodes(const Evidence& evidence, const Library& library) 
   const Library* plugin = library_named(evidence.facts, nccl_plugin);
   return fmt::format(
       "set NCCL_DEBUG=WARN to see the cause; NCCL_SOCKET_IFNAME=NAME selects the network (ip "
-      "-brief "
-      "address shows names), NCCL_IB_DISABLE=1 shows whether InfiniBand is at fault{}",
+      "-brief address shows names), NCCL_IB_DISABLE=1 shows whether InfiniBand is at fault{}",
       plugin != nullptr && !plugin->path.empty()
           ? fmt::format(", {}=none whether '{}' is", plugin_variable, plugin->path)
           : "");
@@ -97,7 +96,7 @@ std::string fix_for(const Evidence& evidence, const Library& library, const Path
   return fmt::format("{}; transport auto does not use {}", fix, library.name);
 }
 
-std::string what_became(const Library& library, const PathResult& result) {
+std::string failure_text(const Library& library, const PathResult& result) {
   const std::string where = result.path.distance == Distance::other_node
                                 ? "between GPUs of different nodes"
                                 : "between the GPUs of a node";
@@ -110,14 +109,14 @@ std::string what_became(const Library& library, const PathResult& result) {
   return fmt::format("{} does not work {}", name, where);
 }
 
-/// Empty for those that are no transports.
+/// Returns the transport over a library; empty if there is none.
 std::string_view transport_of(const Library& library) {
   for (const auto& [transport, name] : library_transports)
     if (library.name == name) return transport;
   return "";
 }
 
-/// A library without which a run does less, as `consequence` says.
+/// A missing library whose absence has this consequence.
 Findings missing(const Library& library, const char* consequence) {
   if (!library.path.empty() && library.problem.empty()) return {};
   return {{Severity::note, fmt::format("{}: {} cannot be used", consequence, library.name),
@@ -127,7 +126,7 @@ Findings missing(const Library& library, const char* consequence) {
            how_to_get(library)}};
 }
 
-/// A library that is there, and cannot be used.
+/// A library that was found, but cannot be used.
 Findings unusable(const Library& library) {
   if (library.path.empty() || library.problem.empty()) return {};
   return {{Severity::note,
@@ -137,8 +136,8 @@ Findings unusable(const Library& library) {
            how_to_get(library)}};
 }
 
-/// Two versions that one process might load: one that Halocline looks for, one that other libraries
-/// get from the loader by its name.
+/// Two versions that one process might load: the one that Halocline finds, and the one that other
+/// libraries get from the loader.
 Findings two_versions(const Library& library) {
   const bool is_chosen = library.is_mpis || library.found_by.starts_with("HALOCLINE_");
   for (const LibraryFile& other : library.others) {
@@ -154,7 +153,7 @@ Findings two_versions(const Library& library) {
   return {};
 }
 
-Findings plugin_that_is_missing(const Evidence& evidence) {
+Findings missing_plugin(const Evidence& evidence) {
   const Library* plugin = library_named(evidence.facts, nccl_plugin);
   if (plugin == nullptr || plugin->problem.empty()) return {};
   return {{Severity::note, "NCCL uses its own network, not the plug-in that was asked for",
@@ -175,32 +174,31 @@ Findings transports_of_libraries(const Evidence& evidence) {
     const Library library =
         there != nullptr ? *there : Library{.name = name, .path = {}, .version = {}};
     found.push_back({result.outcome == Outcome::untried ? Severity::absent : Severity::broken,
-                     what_became(library, result), result.how, fix_for(evidence, library, result)});
+                     failure_text(library, result), result.how,
+                     fix_for(evidence, library, result)});
   }
   return found;
 }
 
 Findings libraries(const Evidence& evidence) {
   Findings found;
-  const auto add = [&](Findings more) {
-    found.insert(found.end(), std::make_move_iterator(more.begin()),
-                 std::make_move_iterator(more.end()));
-  };
   for (const Library& library : evidence.facts.ranks.libraries) {
     if (library.name == file_library)
-      add(missing(library,
-                  "runs write no .vtkhdf files, and only Halocline can open their checkpoints"));
+      append(found,
+             missing(library,
+                     "runs write no .vtkhdf files, and only Halocline can open their checkpoints"));
     if (!evidence.gpu_pair) continue;
     if (library.name == kernel_compiler)
-      add(missing(library, "problem files whose formulas are not built in run on the CPU"));
+      append(found,
+             missing(library, "problem files whose formulas are not built in run on the CPU"));
     if (transport_of(library).empty()) continue;
-    add(unusable(library));
-    add(two_versions(library));
+    append(found, unusable(library));
+    append(found, two_versions(library));
     if (const KnownFault* fault = known_fault(evidence, library))
-      add({{Severity::note, fmt::format("{} {}", with_version(library), fault->what),
-            fmt::format("its version: '{}'", library.path), fault->fix}});
+      append(found, {{Severity::note, fmt::format("{} {}", with_version(library), fault->what),
+                      fmt::format("its version: '{}'", library.path), fault->fix}});
   }
-  if (evidence.gpu_pair) add(plugin_that_is_missing(evidence));
+  if (evidence.gpu_pair) append(found, missing_plugin(evidence));
   return found;
 }
 

@@ -28,7 +28,7 @@ bool is_of_other_allocator(const PathResult& result) {
          result.path.allocator != device::Allocator::ordinary;
 }
 
-/// gpu_aware with memory of cudaMalloc, under the same settings and as far away.
+/// Returns the result of gpu_aware with memory of cudaMalloc, at the same settings and distance.
 const PathResult* ordinary_of(const Evidence& evidence, const PathResult& result) {
   const Path path{"gpu_aware", Memory::device, result.path.distance};
   for (const PathResult& one : evidence.paths)
@@ -36,7 +36,7 @@ const PathResult* ordinary_of(const Evidence& evidence, const PathResult& result
   return nullptr;
 }
 
-Findings memory_not_taken(const Evidence& evidence) {
+Findings refused_memory(const Evidence& evidence) {
   std::vector<std::string> names;
   std::string seen;
   for (const PathResult& result : evidence.paths) {
@@ -52,16 +52,15 @@ Findings memory_not_taken(const Evidence& evidence) {
            seen, give_it_other_memory}};
 }
 
-Findings memory_that_is_slow(const Evidence& evidence) {
-  // Less is noise, or the copies that only packed fields have.
+Findings slow_memory(const Evidence& evidence) {
+  // Smaller differences are noise, or the copies of packed fields.
   constexpr double clearly = 2;
   Findings found;
   for (const PathResult& result : evidence.paths) {
     const PathResult* ordinary =
         is_of_other_allocator(result) ? ordinary_of(evidence, result) : nullptr;
     if (ordinary == nullptr) continue;
-    // The largest messages of all: with smaller ones, MPI's own way of asking what memory that is
-    // takes longer than the way it then goes.
+    // The largest messages, since for smaller ones MPI's detection of the memory type dominates.
     if (result.times.empty()) continue;
     const probe::Time& largest = result.times.back();
     const std::optional<double> less = us_for(*ordinary, largest.bytes);
@@ -104,10 +103,10 @@ std::string fix_of_collectives(const Evidence& evidence) {
   return fmt::format("{}; or use {}", on_the_host, build);
 }
 
-/// Reducing a number on the host and bringing it back takes two copies.
+/// A reduction on the host takes two copies in addition.
 Findings slow_reduction(const Evidence& evidence) {
   constexpr std::int64_t small = 8;
-  // A copy to the host or from it, waited for.
+  // Time of a synchronous copy to or from the host.
   constexpr double copy_us = 10;
   std::optional<double> on_gpu, on_host;
   for (const PathResult& result : evidence.collectives) {
@@ -124,8 +123,8 @@ Findings slow_reduction(const Evidence& evidence) {
 }  // namespace
 
 Findings other_memory(const Evidence& evidence) {
-  Findings found = memory_not_taken(evidence);
-  for (Finding& finding : memory_that_is_slow(evidence)) found.push_back(std::move(finding));
+  Findings found = refused_memory(evidence);
+  append(found, slow_memory(evidence));
   return found;
 }
 
@@ -139,15 +138,13 @@ Findings collectives_on_hosts(const Evidence& evidence) {
   const std::optional<Cause> lack =
       lost.empty() ? std::nullopt : tight_limits_for(evidence, *lost.front());
   const std::string of_memory = lost.empty() ? "" : fix_for_memory(lost.front()->how);
-  const std::string fix =
-      !of_preload.empty()  ? of_preload
-      : !of_memory.empty() ? of_memory
-      : evidence.facts.node.family == MpiFamily::open_mpi
-          ? "check whether it works without third-party parts: mpirun --mca coll ^hcoll,ucc; "
-            "otherwise use another version of this MPI"
-          : "check whether it works with MPIR_CVAR_ENABLE_HCOLL=0; otherwise use another version "
-            "of "
-            "this MPI";
+  const std::string fix = !of_preload.empty()  ? of_preload
+                          : !of_memory.empty() ? of_memory
+                          : evidence.facts.node.family == MpiFamily::open_mpi
+                              ? "check whether it works without third-party parts: mpirun --mca "
+                                "coll ^hcoll,ucc; otherwise use another version of this MPI"
+                              : "check whether it works with MPIR_CVAR_ENABLE_HCOLL=0; otherwise "
+                                "use another version of this MPI";
   Findings found;
   if (!wrong.empty())
     found.push_back({Severity::broken,
@@ -168,7 +165,7 @@ Findings collectives_on_gpus(const Evidence& evidence) {
   Collectives wrong, lost, working;
   for (const PathResult& result : evidence.collectives) {
     if (result.outcome != Outcome::works && !is_failure(result.outcome)) continue;
-    // On a GPU they cannot do better.
+    // Collectives that fail on the host are reported by the rule for hosts.
     if (result.path.memory == Memory::host && result.outcome != Outcome::works) return {};
     if (result.path.memory == Memory::device)
       (result.outcome == Outcome::works   ? working
@@ -193,7 +190,7 @@ Findings collectives_on_gpus(const Evidence& evidence) {
         {Severity::note,
          fmt::format("{} accepts GPU memory in {}, but not in messages", mpi, names_of(working)),
          "every value was right", ""});
-  for (Finding& finding : slow_reduction(evidence)) found.push_back(std::move(finding));
+  append(found, slow_reduction(evidence));
   return found;
 }
 

@@ -11,13 +11,13 @@
 namespace halocline::doctor::rules {
 namespace {
 
-/// A parameter of Open MPI, set by a variable or, as MPI says itself, in a file.
+/// A parameter of Open MPI, set by a variable or in a file.
 struct Parameter {
   std::string value, words;  ///< "OMPI_MCA_btl is 'self,tcp'"
   std::string undo;
 };
 
-/// The first that has it counts, as the user's own before the system's.
+/// Returns the first file with a parameter; the user's file precedes the system's.
 std::string file_that_sets(const Evidence& evidence, const std::string& name) {
   for (const ParameterFile& file : evidence.facts.node.parameter_files)
     if (file.settings.contains(name)) return file.path;
@@ -35,13 +35,13 @@ Parameter parameter(const Evidence& evidence, const std::string& name) {
   return {};
 }
 
-/// Whether a list of parts, "self,tcp" or "^sm", leaves one of `wanted`.
+/// Returns whether a list of components, "self,tcp" or "^sm", includes one of `wanted`.
 bool allows(const std::string& list, const std::vector<std::string>& wanted) {
   const bool excludes = list.starts_with('^');
   std::istringstream parts(list.substr(excludes ? 1 : 0));
   bool names_one = false;
   for (std::string part; std::getline(parts, part, ',');) {
-    // UCX takes a backslash for "exactly this one".
+    // In UCX a backslash means "exactly this one".
     if (part.starts_with('\\')) part.erase(0, 1);
     names_one = names_one || std::find(wanted.begin(), wanted.end(), part) != wanted.end();
   }
@@ -61,9 +61,9 @@ std::optional<Cause> detour_of_ucx(const Evidence& evidence) {
 std::optional<Cause> detour_of_open_mpi(const Evidence& evidence) {
   const Parameter pml = parameter(evidence, "pml"), btl = parameter(evidence, "btl");
   if (pml.value == "ucx") return detour_of_ucx(evidence);
-  // The network's own library carries all messages then.
+  // Then the network's own library carries all messages.
   if (pml.value == "cm") return std::nullopt;
-  // Its name is vader in Open MPI 4, sm in Open MPI 5.
+  // vader in Open MPI 4, sm in Open MPI 5.
   if (btl.value.empty() || allows(btl.value, {"vader", "sm"})) return std::nullopt;
   return Cause{btl.words, btl.undo + ", or add vader to it (in Open MPI 5 sm)"};
 }
@@ -79,7 +79,7 @@ std::optional<Cause> detour_of_mpich(const Evidence& evidence) {
   return std::nullopt;
 }
 
-/// The adapters that some node has; those of Ethernet are not among them.
+/// Returns the adapters of the first node that has any. Ethernet adapters are not listed.
 std::vector<std::string> fast_adapters(const Evidence& evidence) {
   for (const NodeSeen& node : evidence.facts.ranks.nodes)
     if (!node.adapters.empty()) return node.adapters;
@@ -92,10 +92,8 @@ std::string how_to_use_adapters(const Evidence& evidence) {
            "ucx, and check that UCX_TLS, UCX_NET_DEVICES and OMPI_MCA_btl do not exclude them; "
            "ibstat shows whether their ports are active";
   return "use an MPICH that drives them (ch4:ucx with ucx_info -d listing rc, ud or dc; ch4:ofi "
-         "with "
-         "FI_PROVIDER=verbs, or cxi), and check that UCX_TLS, UCX_NET_DEVICES and FI_PROVIDER do "
-         "not "
-         "exclude them; ibstat shows whether their ports are active";
+         "with FI_PROVIDER=verbs, or cxi), and check that UCX_TLS, UCX_NET_DEVICES and FI_PROVIDER "
+         "do not exclude them; ibstat shows whether their ports are active";
 }
 
 }  // namespace
@@ -108,13 +106,13 @@ std::optional<Cause> detour_within_a_node(const Evidence& evidence) {
 
 Findings tcp_within_a_node(const Evidence& evidence) {
   const PathResult* mpi = result_of(evidence, {"mpi", Memory::host});
-  // MPICH then takes each rank for a node of its own.
+  // With MPIR_CVAR_NOLOCAL MPICH treats each rank as a node.
   if (mpi == nullptr && evidence.nodes == 1)
     mpi = result_of(evidence, {"mpi", Memory::host, Distance::other_node});
   const std::optional<Cause> detour = detour_within_a_node(evidence);
   if (!detour || mpi == nullptr || mpi->outcome != Outcome::works) return {};
   const std::optional<double> us = us_for(*mpi, 8);
-  // Measured: 12 us over TCP within a node, 1 us through memory, by whichever part of MPI.
+  // Measured: 12 us over TCP within a node, 1 us through shared memory, with all components of MPI.
   constexpr double through_memory_us = 3;
   if (us && *us < through_memory_us) return {};
   return {{Severity::slow,
@@ -129,7 +127,7 @@ Findings tcp_within_a_node(const Evidence& evidence) {
 Findings network(const Evidence& evidence) {
   const auto& links = evidence.facts.ranks.links;
   if (links.empty()) return {};
-  // The best pair: of single slow nodes and pairs other rules tell.
+  // The best pair, since other rules report single slow nodes and pairs.
   double gb_per_s = 0, us = links.front().us;
   for (const Link& link : links) {
     gb_per_s = std::max(gb_per_s, link.gb_per_s);
@@ -147,14 +145,12 @@ Findings network(const Evidence& evidence) {
              fmt::format("MPI goes through TCP between nodes, though they have {}",
                          fmt::join(adapters, ", ")),
              seen, how_to_use_adapters(evidence)}};
-  // What Ethernet carries, and a tenth more: a message may be in part on its way already.
+  // The rate of Ethernet plus 10 %, as part of a message may be buffered before the timing starts.
   constexpr double gbit = 0.125 * 1.1;
   constexpr auto other_network =
       "select a faster network for MPI, if there is one (ip -brief address; ethtool NAME shows its "
-      "speed): "
-      "Open "
-      "MPI --mca btl_tcp_if_include NAME or UCX_NET_DEVICES=NAME, MPICH -iface NAME or "
-      "FI_TCP_IFACE=NAME";
+      "speed): Open MPI --mca btl_tcp_if_include NAME or UCX_NET_DEVICES=NAME, MPICH -iface NAME "
+      "or FI_TCP_IFACE=NAME";
   if (gb_per_s <= gbit / 10)
     return {
         {Severity::slow,
@@ -162,8 +158,7 @@ Findings network(const Evidence& evidence) {
                      "than sweeps",
                      gb_per_s <= gbit / 30 ? "slower than" : "as slow as"),
          seen,
-         fmt::format("{}; check cable and port: 100 Mbit/s is what a bad cable leaves of 1 "
-                     "Gbit/s",
+         fmt::format("{}; check cable and port: 100 Mbit/s is what a bad cable leaves of 1 Gbit/s",
                      other_network)}};
   if (gb_per_s <= gbit)
     return {{Severity::note, "the network between nodes is as slow as 1 Gbit/s Ethernet", seen,

@@ -10,7 +10,7 @@
 namespace halocline::doctor::rules {
 namespace {
 
-/// Ranks that a run here would have on this node.
+/// Estimates the ranks that a run would have on this node.
 int likely_ranks(const Evidence& evidence) {
   const int gpus = evidence.facts.ranks.machine.empty()
                        ? 0
@@ -18,7 +18,7 @@ int likely_ranks(const Evidence& evidence) {
   return std::max(ranks_here(evidence), gpus > 0 ? gpus : evidence.facts.node.usable_cores);
 }
 
-/// True if two ranks of a host differ in what `of` says.
+/// Returns whether two ranks of a host differ in `of`.
 template <class Of>
 bool differ(const std::vector<RankSeen>& ranks, const Of& of) {
   return std::any_of(ranks.begin(), ranks.end(), [&](const RankSeen& rank) {
@@ -29,7 +29,7 @@ bool differ(const std::vector<RankSeen>& ranks, const Of& of) {
 }  // namespace
 
 std::string larger_shm(const Facts& facts) {
-  // Open MPI's shared memory between ranks; its windows are in the session folder, in TMPDIR.
+  // The parameter moves Open MPI's shared memory between ranks; its windows are in TMPDIR anyway.
   const bool is_open_mpi = facts.node.family == MpiFamily::open_mpi;
   return fmt::format(
       "make /dev/shm larger: docker or podman run --shm-size=8g (or --ipc=host), in Kubernetes an "
@@ -41,8 +41,8 @@ std::string larger_shm(const Facts& facts) {
 
 std::optional<Cause> tight_limits(const Evidence& evidence) {
   const Limits& limits = evidence.facts.node.limits;
-  // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads in each process,
-  // 240 MiB of addresses before the first message, files of 4 MiB for what ranks share.
+  // Open MPI 4.1.4, two ranks: 5 MiB in TMPDIR, 35 open files in mpirun, 5 threads per process, 240
+  // MiB of addresses before the first message, shared files of 4 MiB.
   constexpr std::int64_t enough_bytes = std::int64_t{16} << 20;
   constexpr std::int64_t enough_addresses = std::int64_t{1} << 30;
   constexpr std::int64_t few_files = 64, files_per_rank = 8, few_processes = 256;
@@ -83,7 +83,7 @@ std::optional<Cause> tight_limits(const Evidence& evidence) {
                                bytes_text(*limits.of_processes.file_bytes)));
     fixes.emplace_back("ulimit -f unlimited (limits.conf: fsize)");
   }
-  // Less than doctor's own ranks take on a busy machine.
+  // Doctor's own ranks may take more than that on a busy machine.
   constexpr std::int64_t few_seconds = 60;
   if (limits.of_processes.cpu_seconds.value_or(few_seconds) < few_seconds) {
     seen.push_back(fmt::format("ulimit -t allows each process {} s of processor time",
@@ -115,7 +115,7 @@ std::string small_shm(const Evidence& evidence, int ranks, std::int64_t message_
 
 Findings shared_memory(const Evidence& evidence) {
   const std::string here = small_shm(evidence, ranks_here(evidence));
-  // What it broke is told by those who saw it.
+  // Rules about failures that it caused report it themselves.
   if (!start_of_ranks(evidence).empty() || !failed_paths(evidence).empty() ||
       !no_shared_transport(evidence).empty())
     return {};
@@ -139,14 +139,14 @@ std::optional<Cause> separate_memory(const Evidence& evidence) {
   if (differ(ranks, [](const RankSeen& rank) { return rank.shm_device; }))
     return Cause{
         "ranks of this node see different /dev/shm: its device number differs between them",
-        "start all ranks of a node in one container, or each container with --ipc=host, so "
-        "that they see one /dev/shm; do not mount one for each rank"};
+        "start all ranks of a node in one container, or each container with --ipc=host, so that "
+        "they see one /dev/shm; do not mount one for each rank"};
   if (differ(ranks, [](const RankSeen& rank) { return rank.ipc_namespace; }))
     return Cause{
         fmt::format("rank {} is in {}, rank {} in {}", ranks.front().rank,
                     ranks.front().ipc_namespace, ranks.back().rank, ranks.back().ipc_namespace),
-        "start all ranks of a node in one container, or each container with --ipc=host; do "
-        "not use unshare --ipc"};
+        "start all ranks of a node in one container, or each container with --ipc=host; do not use "
+        "unshare --ipc"};
   return std::nullopt;
 }
 
@@ -154,19 +154,19 @@ Findings namespaces(const Evidence& evidence) {
   const auto& ranks = evidence.facts.ranks.ranks;
   if (ranks.size() < 2) return {};
   Findings found;
-  // What it broke on the host is told by those who saw it.
-  const bool told = !failed_paths(evidence).empty() || !no_shared_transport(evidence).empty();
-  if (const std::optional<Cause> why = separate_memory(evidence); why && !told) {
+  // Rules about failures that it caused report it themselves.
+  const bool is_reported =
+      !failed_paths(evidence).empty() || !no_shared_transport(evidence).empty();
+  if (const std::optional<Cause> why = separate_memory(evidence); why && !is_reported) {
     const PathResult* peer = result_of(evidence, {"peer", Memory::device});
     const bool gpus_suffer = peer != nullptr && peer->outcome != Outcome::works;
-    found.push_back(
-        {gpus_suffer ? Severity::slow : Severity::note,
-         gpus_suffer
-             ? "ranks of this node are in separate IPC namespaces: kernels cannot store into "
-               "the neighbour's GPU (transport peer)"
-             : "ranks of this node are in separate IPC namespaces, where CUDA IPC (transport "
-               "peer) and some ways of MPI do not work",
-         gpus_suffer ? fmt::format("{}; {}", why->seen, peer->how) : why->seen, why->fix});
+    found.push_back({gpus_suffer ? Severity::slow : Severity::note,
+                     gpus_suffer ? "ranks of this node are in separate IPC namespaces: kernels "
+                                   "cannot store into the neighbour's GPU (transport peer)"
+                                 : "ranks of this node are in separate IPC namespaces, where CUDA "
+                                   "IPC (transport peer) and some ways of MPI do not work",
+                     gpus_suffer ? fmt::format("{}; {}", why->seen, peer->how) : why->seen,
+                     why->fix});
   }
   if (differ(ranks, [](const RankSeen& rank) { return rank.process_namespace; }))
     found.push_back({Severity::slow,
@@ -180,7 +180,7 @@ Findings namespaces(const Evidence& evidence) {
 }
 
 bool is_busy(const Evidence& evidence) {
-  // The probes' ranks want a thread each beside what else runs; half a process is noise.
+  // Each rank of a probe needs a thread in addition to the load; half a process is noise.
   const NodeFacts& node = evidence.facts.node;
   return node.load && *node.load + ranks_here(evidence) > node.online_threads + 0.5;
 }
@@ -194,12 +194,11 @@ std::string load_text(const Evidence& evidence) {
 
 Findings other_work(const Evidence& evidence) {
   if (!is_busy(evidence)) return {};
-  return {
-      {Severity::note,
-       "this machine is busy: results are correct, but times are longer than they could be",
-       fmt::format("{}, {} ranks", load_text(evidence), ranks_here(evidence)),
-       "see what else runs here (top, uptime), and repeat on a quiet machine before you compare "
-       "times"}};
+  return {{Severity::note,
+           "this machine is busy: results are correct, but times are longer than they could be",
+           fmt::format("{}, {} ranks", load_text(evidence), ranks_here(evidence)),
+           "see what else runs here (top, uptime), and repeat on a quiet machine before you "
+           "compare times"}};
 }
 
 Findings direct_reads(const Evidence& evidence) {

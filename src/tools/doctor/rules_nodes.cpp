@@ -35,19 +35,19 @@ std::string rate_text(double value, const char* unit = "GB/s") {
   return write_number(value, Format::rate(unit, 3));
 }
 
-/// "n1, n2"; of many, how many.
+/// "n1, n2", or "17 nodes".
 std::string names_of(const std::vector<std::string>& hosts) {
   constexpr std::size_t most = 6;
   if (hosts.size() <= most) return fmt::format("{}", fmt::join(hosts, ", "));
   return fmt::format("{} nodes", hosts.size());
 }
 
-/// What should be the same everywhere, and is not: whoever is in the minority is named first.
-Findings difference(const Evidence& evidence, Severity severity, const char* what,
+/// Adds a finding if nodes differ in `of`. The smallest group is named first.
+void add_difference(Findings& found, const Evidence& evidence, Severity severity, const char* what,
                     const std::function<std::string(const NodeSeen&)>& of, const char* fix) {
   std::map<std::string, std::vector<std::string>> hosts_with;
   for (const NodeSeen& node : nodes_of(evidence)) hosts_with[of(node)].push_back(node.host);
-  if (hosts_with.size() < 2) return {};
+  if (hosts_with.size() < 2) return;
   std::vector<std::pair<std::string, std::vector<std::string>>> groups(hosts_with.begin(),
                                                                        hosts_with.end());
   std::stable_sort(groups.begin(), groups.end(),
@@ -55,22 +55,22 @@ Findings difference(const Evidence& evidence, Severity severity, const char* wha
   std::vector<std::string> seen;
   for (const auto& [value, hosts] : groups)
     seen.push_back(fmt::format("{}: {}", names_of(hosts), value.empty() ? "none" : value));
-  return {{severity, fmt::format("nodes differ in {}", what),
-           fmt::format("{}", fmt::join(seen, "; ")), fix}};
+  found.push_back({severity, fmt::format("nodes differ in {}", what),
+                   fmt::format("{}", fmt::join(seen, "; ")), fix});
 }
 
-/// One of several things alike.
+/// A measured value of one of several similar things.
 struct Figure {
   std::string whose;  ///< "node n17, GPU 3"
   double value = 0;
 };
 
-/// Those that are clearly under the median of their class. Of fewer than three nobody can say which
-/// is the odd one.
+/// A figure clearly below the median of its class.
 struct Outlier {
   Figure figure;
   double median = 0;
 };
+/// Finds none among fewer than three figures, where it is unclear which one is the exception.
 std::vector<Outlier> outliers(const std::vector<Figure>& figures, double least_share) {
   if (figures.size() < 3) return {};
   std::vector<double> values;
@@ -82,11 +82,11 @@ std::vector<Outlier> outliers(const std::vector<Figure>& figures, double least_s
   return found;
 }
 
-// What nodes and GPUs alike differ by is a few percent; a core that shares its memory with others
-// at work differs more, and so do copies over a bus that several GPUs share.
+// Similar nodes and GPUs differ by a few percent; cores that share memory with other work, and
+// copies over a shared bus, differ more.
 constexpr double least_of_host = 0.7, least_of_gpu = 0.9, least_of_bus = 0.7;
 
-/// What figures are of.
+/// The measured operation.
 struct Work {
   double least_share;
   const char* doing;
@@ -108,8 +108,8 @@ Findings slow_figures(const std::map<std::string, std::vector<Figure>>& classes,
   return found;
 }
 
-/// The best that each node has with any other, in some figure of which more is better: a slow node
-/// is slow with all of them, its partners are not.
+/// Returns the best figure of each node over its links; larger is better. A slow node is slow with
+/// all partners, a good one only with slow partners.
 std::vector<Figure> best_of_nodes(const Evidence& evidence,
                                   const std::function<double(const Link&)>& of) {
   std::map<int, double> best;
@@ -120,7 +120,7 @@ std::vector<Figure> best_of_nodes(const Evidence& evidence,
   return figures;
 }
 
-// Networks of one make differ by some percent with the number of switches between.
+// Links of one network differ by some percent with the number of switches.
 constexpr double least_of_link = 0.67;
 
 Findings slow_nodes_by_links(const Evidence& evidence) {
@@ -149,7 +149,7 @@ Findings slow_nodes_by_links(const Evidence& evidence) {
   return found;
 }
 
-/// Pairs that are slow, though neither node is.
+/// Slow links between nodes that are not slow otherwise.
 Findings slow_pairs(const Evidence& evidence) {
   std::vector<Figure> figures;
   for (const Link& link : evidence.facts.ranks.links)
@@ -168,7 +168,8 @@ Findings slow_pairs(const Evidence& evidence) {
   return found;
 }
 
-/// The adapter that is nearer to a GPU than every other, on its side of the host; null if none is.
+/// Returns the only nearest adapter of a GPU, on its side of the host bridge; null if there is
+/// none.
 const NearAdapter* own_adapter(const NodeSeen& node, int gpu) {
   const NearAdapter* nearest = nullptr;
   bool is_alone = false;
@@ -184,7 +185,7 @@ const NearAdapter* own_adapter(const NodeSeen& node, int gpu) {
 
 Findings adapters_of_gpus(const Evidence& evidence) {
   const auto& nodes = nodes_of(evidence);
-  // Which one is taken matters where there is a choice, and somewhere to go.
+  // The choice matters only with several nodes and adapters.
   if (nodes.size() < 2 || nodes.front().adapters.size() < 2 || nodes.front().gpus.size() < 2 ||
       evidence.facts.node.settings.contains("UCX_NET_DEVICES"))
     return {};
@@ -199,46 +200,43 @@ Findings adapters_of_gpus(const Evidence& evidence) {
   }
   if (different.size() < 2) return {};
   const bool is_cray = different.begin()->starts_with("cxi");
-  return {{Severity::note, "each GPU has a network adapter of its own nearby",
-           fmt::format("{}, by the PCIe topology of {}", fmt::join(seen, ", "), nodes.front().host),
-           is_cray ? "let each rank use its GPU's adapter: MPICH_OFI_NIC_POLICY=GPU"
-                   : fmt::format("let each rank use its GPU's adapter, where MPI uses UCX: "
-                                 "UCX_NET_DEVICES ({})",
-                                 fmt::join(settings, ", "))}};
+  return {
+      {Severity::note, "each GPU has a network adapter of its own nearby",
+       fmt::format("{}, by the PCIe topology of {}", fmt::join(seen, ", "), nodes.front().host),
+       is_cray
+           ? "let each rank use its GPU's adapter: MPICH_OFI_NIC_POLICY=GPU"
+           : fmt::format(
+                 "let each rank use its GPU's adapter, where MPI uses UCX: UCX_NET_DEVICES ({})",
+                 fmt::join(settings, ", "))}};
 }
 
 Findings differences(const Evidence& evidence) {
   Findings found;
-  const auto add = [&](Severity severity, const char* what,
-                       const std::function<std::string(const NodeSeen&)>& of, const char* fix) {
-    for (Finding& one : difference(evidence, severity, what, of, fix))
-      found.push_back(std::move(one));
-  };
-  add(
-      Severity::broken, "their MPI", [](const NodeSeen& node) { return node.mpi; },
+  add_difference(
+      found, evidence, Severity::broken, "their MPI", [](const NodeSeen& node) { return node.mpi; },
       "install one MPI on all nodes, or set the same PATH and LD_LIBRARY_PATH on all (mpirun -x "
       "LD_LIBRARY_PATH)");
-  add(
-      Severity::note, "the files of MPI, UCX and libfabric",
+  add_difference(
+      found, evidence, Severity::note, "the files of MPI, UCX and libfabric",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.libraries, ", ")); },
       "set the same LD_LIBRARY_PATH on all nodes, and install the same versions");
-  add(
-      Severity::slow, "their GPUs",
+  add_difference(
+      found, evidence, Severity::slow, "their GPUs",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.gpus, ", ")); },
       "use nodes of one kind, or leave out the node where a GPU is missing (see nvidia-smi and "
       "dmesg there)");
-  add(
-      Severity::note, "the driver of their GPUs",
+  add_difference(
+      found, evidence, Severity::note, "the driver of their GPUs",
       [](const NodeSeen& node) { return node.kernel_driver; },
       "install the same version on all nodes");
-  add(
-      Severity::note, "their processors",
+  add_difference(
+      found, evidence, Severity::note, "their processors",
       [](const NodeSeen& node) {
         return fmt::format("{}, {} threads", node.processor, node.online_threads);
       },
       "the slowest sets the pace: use nodes of one kind (Slurm: --constraint)");
-  add(
-      Severity::note, "their network adapters",
+  add_difference(
+      found, evidence, Severity::note, "their network adapters",
       [](const NodeSeen& node) { return fmt::format("{}", fmt::join(node.adapters, ", ")); },
       "check why some are missing (ibstat, dmesg), or use nodes of one kind");
   return found;
@@ -258,25 +256,22 @@ Findings slow_nodes(const Evidence& evidence) {
     }
   }
   Findings found;
-  const auto add = [&](Findings more) {
-    for (Finding& one : more) found.push_back(std::move(one));
-  };
-  add(slow_figures(within, {least_of_gpu, "copies within its memory", "GB/s",
-                            "check nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and "
-                            "other users of the GPU; "
-                            "until then run without it"}));
-  add(slow_figures(
-      across,
-      {least_of_bus, "copies from the host", "GB/s",
-       "check GPU Link Info in nvidia-smi -q there, the PCIe link's width and generation, and "
-       "whether rank and GPU are on one NUMA node"}));
+  append(found, slow_figures(within,
+                             {least_of_gpu, "copies within its memory", "GB/s",
+                              "check nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and "
+                              "other users of the GPU; until then run without it"}));
+  append(
+      found,
+      slow_figures(across, {least_of_bus, "copies from the host", "GB/s",
+                            "check GPU Link Info in nvidia-smi -q there, the PCIe link's width and "
+                            "generation, and whether rank and GPU are on one NUMA node"}));
   constexpr auto see_node =
       "check the node's load (uptime), its clocks (cpupower frequency-info) and its memory "
       "(dmidecode -t memory); until then run without it";
-  add(slow_figures(copies, {least_of_host, "copies of host memory", "GB/s", see_node}));
-  add(slow_figures(counts, {least_of_host, "additions", "million/s", see_node}));
+  append(found, slow_figures(copies, {least_of_host, "copies of host memory", "GB/s", see_node}));
+  append(found, slow_figures(counts, {least_of_host, "additions", "million/s", see_node}));
   const Findings by_links = slow_nodes_by_links(evidence);
-  add(by_links.empty() ? slow_pairs(evidence) : by_links);
+  append(found, by_links.empty() ? slow_pairs(evidence) : by_links);
   return found;
 }
 

@@ -12,33 +12,31 @@
 namespace halocline::doctor::rules {
 namespace {
 
-/// Whether a lack of memory that ranks of a node share may explain it.
+/// Returns whether too little shared memory may explain a result.
 bool may_lack_shared_memory(const PathResult& result) {
   return result.path.memory == Memory::host && result.path.distance == Distance::same_node &&
          result.outcome != Outcome::wrong;
 }
 
-/// "/dev/shm has a size of ..."; empty if that is not what a path lacked.
+/// "/dev/shm has a size of ..."; empty if shared memory does not explain the result.
 std::string shm_shortage(const Evidence& evidence, const PathResult& result) {
   if (!may_lack_shared_memory(result) || separate_memory(evidence)) return "";
   return small_shm(evidence, ranks_here(evidence),
                    result.path.transport == "shared" ? last_tried(result) : 0);
 }
 
-/// Of messages between nodes that do not arrive.
+/// Returns the fix for messages between nodes that do not arrive.
 std::string fix_for_network(const Facts& facts, const PathResult& result) {
   if (result.arrived_bytes > 0)
     return fmt::format(
         "messages of up to {} arrive, so the nodes reach each other: check that the MTU is the "
-        "same "
-        "on both and on the switch between (ip link; tracepath), and whether the network loses "
-        "packets (ip -s link); if it is only slow, use a longer --time-limit",
+        "same on both and on the switch between (ip link; tracepath), and whether the network "
+        "loses packets (ip -s link); if it is only slow, use a longer --time-limit",
         bytes_text(result.arrived_bytes));
   return facts.node.family == MpiFamily::open_mpi
              ? "tell MPI which network connects the nodes: mpirun --mca btl_tcp_if_include NAME "
                "(ip -brief address shows names) or UCX_NET_DEVICES=NAME; and check that no "
-               "firewall "
-               "separates them"
+               "firewall separates them"
              : "tell MPI which network connects the nodes: mpiexec -iface NAME (ip -brief address "
                "shows names), FI_TCP_IFACE=NAME; and check that no firewall separates them";
 }
@@ -53,8 +51,8 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
   if (std::string fix = fix_for_memory(result.how); !fix.empty()) return fix;
   if (result.outcome == Outcome::out_of_order)
     return fmt::format(
-        "wait for the stream (cudaStreamSynchronize) before and after each "
-        "exchange{}, and update driver and MPI",
+        "wait for the stream (cudaStreamSynchronize) before and after each exchange{}, and update "
+        "driver and MPI",
         result.path.transport == "staged" ? "" : ", or use transport staged");
   if (result.path.distance == Distance::other_node) return fix_for_network(facts, result);
   if (std::string fix = fix_for_lost_rank(result.how); !fix.empty()) return fix;
@@ -67,7 +65,7 @@ std::string fix_for(const Evidence& evidence, const PathResult& result) {
          "its shared memory or network layer is at fault; otherwise reinstall this MPI";
 }
 
-/// Paths that failed alike are told once.
+/// Paths that failed alike, for one finding.
 struct Group {
   Outcome outcome;
   std::string fix;
@@ -78,7 +76,7 @@ std::vector<Group> failures_of(const Evidence& evidence) {
   std::vector<Group> groups;
   for (const PathResult& result : evidence.paths) {
     const bool is_bad = is_failure(result.outcome) || result.outcome == Outcome::untried;
-    // Of gpu_aware and of libraries other rules know more, and of what there was no time for.
+    // Other rules report gpu_aware, libraries and exceeded time limits.
     if (!is_bad || result.path.transport == "gpu_aware" || library_of(result.path) != nullptr ||
         result.out_of_time)
       continue;
@@ -94,7 +92,7 @@ std::vector<Group> failures_of(const Evidence& evidence) {
   return groups;
 }
 
-/// How a path failed, and what of the machine explains it.
+/// Returns how a path failed, and the cause if it is known.
 std::string seen_with_cause(const Evidence& evidence, const PathResult& result) {
   std::string seen = result.how;
   if (const std::string lack = shm_shortage(evidence, result); !lack.empty()) seen += "; " + lack;
@@ -111,7 +109,7 @@ const PathResult* working(const Evidence& evidence, const Path& path) {
   return result != nullptr && result->outcome == Outcome::works ? result : nullptr;
 }
 
-/// gpu_aware as it is, or with settings that made it work.
+/// Returns the first working result of gpu_aware, with any settings.
 const PathResult* working_gpu_aware(const Evidence& evidence) {
   for (const PathResult& result : evidence.paths)
     if (result.path == Path{"gpu_aware", Memory::device} && result.outcome == Outcome::works &&
@@ -120,9 +118,9 @@ const PathResult* working_gpu_aware(const Evidence& evidence) {
   return nullptr;
 }
 
-/// Paths that are faster than the one that a run takes.
-Findings better_than_taken(const Evidence& evidence) {
-  // Half as fast again is no noise, and worth a word on the command line.
+/// Paths that are faster than the one that a run uses.
+Findings faster_than_default(const Evidence& evidence) {
+  // More than noise, and worth an option on the command line.
   constexpr double clearly = 1.5;
   constexpr std::int64_t halo_bytes = 64 << 10;
   Findings found;
@@ -140,7 +138,7 @@ Findings better_than_taken(const Evidence& evidence) {
           other.outcome != Outcome::works || !less || *us <= clearly * *less)
         continue;
       const bool is_librarys = library_of(other.path) != nullptr;
-      // What keeps the host out of all sweeps may take longer for one exchange.
+      // peer keeps the host out of all sweeps, which may pay despite slower exchanges.
       if (is_librarys && *taken == "peer") continue;
       found.push_back(
           {Severity::slow,
@@ -148,13 +146,12 @@ Findings better_than_taken(const Evidence& evidence) {
                        halocline::name_of(memory), *taken, other.path.transport),
            fmt::format("{}: {} {}, {} {}", bytes_text(halo_bytes), *taken, us_text(*us),
                        other.path.transport, us_text(*less)),
-           is_librarys
-               ? fmt::format("use --transport {}={}: auto does not take it by itself",
-                             distance == Distance::same_node ? "same-node" : "other-node",
-                             other.path.transport)
-               : fmt::format("use --transport {}; and check why {} is slow: nvidia-smi topo -m "
-                             "shows the links between GPUs",
-                             other.path.transport, *taken)});
+           is_librarys ? fmt::format("use --transport {}={}: auto does not take it by itself",
+                                     distance == Distance::same_node ? "same-node" : "other-node",
+                                     other.path.transport)
+                       : fmt::format("use --transport {}; and check why {} is slow: nvidia-smi "
+                                     "topo -m shows the links between GPUs",
+                                     other.path.transport, *taken)});
     }
   }
   return found;
@@ -163,23 +160,20 @@ Findings better_than_taken(const Evidence& evidence) {
 }  // namespace
 
 std::string fix_for_lost_rank(const std::string& seen) {
-  const auto says = [&](const char* words) { return seen.find(words) != std::string::npos; };
-  // What a rank says that has waited in vain (comm/waiting.cpp, comm/watchdog.cpp), and the prober
-  // of ranks that had started before.
-  const bool is_silent = says("no output for") && says("before anything was sent");
-  if (!says("rank is stopped, lost or") && !is_silent) return "";
+  const auto has = [&](const char* words) { return seen.find(words) != std::string::npos; };
+  // Texts of a rank whose wait timed out (comm/waiting.cpp, comm/watchdog.cpp), and of the prober.
+  const bool is_silent = has("no output for") && has("before anything was sent");
+  if (!has("rank is stopped, lost or") && !is_silent) return "";
   return "see what became of that rank: ps -eo pid,stat,args shows T for a process that is stopped "
          "(kill -CONT lets it go on), dmesg shows one that the kernel killed; if every try ends "
-         "so, "
-         "this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 --mca btl "
-         "self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
+         "so, this MPI's shared memory or network layer is at fault: mpirun --mca pml ob1 --mca "
+         "btl self,tcp, or with MPICH FI_PROVIDER=tcp, MPIR_CVAR_NOLOCAL=1";
 }
 
 std::string fix_for_memory(const std::string& seen) {
   if (seen.find("std::bad_alloc") != std::string::npos)
     return "a rank found no memory: raise the limit that its launcher or job sets (ulimit -v, "
-           "docker "
-           "run --memory, sbatch --mem), or free some (free -h)";
+           "docker run --memory, sbatch --mem), or free some (free -h)";
   if (seen.find("signal 9 (") == std::string::npos) return "";
   return "MPI sends no such signal: dmesg shows whether the kernel killed that rank for lack of "
          "memory; in a container or a batch job raise the limit on memory (docker run --memory, "
@@ -201,17 +195,16 @@ Findings failed_paths(const Evidence& evidence) {
     for (const PathResult* result : group.results) names.push_back(words_for(result->path));
     const std::string paths = fmt::format("{}", fmt::join(names, " and "));
     const bool many = names.size() > 1;
-    const std::string what =
-        group.outcome == Outcome::wrong
-            ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
-        : group.outcome == Outcome::out_of_order
-            ? fmt::format(
-                  "{} do{} not follow the order of a GPU's stream: a program may "
-                  "read old data after an exchange",
-                  paths, many ? "" : "es")
-        : group.outcome == Outcome::untried
-            ? fmt::format("{} could not be tried", paths)
-            : fmt::format("{} do{} not work", paths, many ? "" : "es");
+    const std::string what = group.outcome == Outcome::wrong
+                                 ? fmt::format("{} deliver{} wrong bytes", paths, many ? "" : "s")
+                             : group.outcome == Outcome::out_of_order
+                                 ? fmt::format(
+                                       "{} do{} not follow the order of a GPU's stream: a program "
+                                       "may read old data after an exchange",
+                                       paths, many ? "" : "es")
+                             : group.outcome == Outcome::untried
+                                 ? fmt::format("{} could not be tried", paths)
+                                 : fmt::format("{} do{} not work", paths, many ? "" : "es");
     found.push_back(
         {Severity::broken, what, seen_with_cause(evidence, *group.results.front()), group.fix});
   }
@@ -230,18 +223,17 @@ Findings no_shared_transport(const Evidence& evidence) {
                          tight_limits_for(evidence, *result) ||
                          !fix_for_preload(evidence.facts).empty();
   return {{Severity::slow, what, seen_with_cause(evidence, *result),
-           has_cause
-               ? fix_for(evidence, *result)
-               : "check that /dev/shm and TMPDIR can be written and have space (df -h /dev/shm "
-                 "/tmp), and whether this MPI has shared windows (MPI_Win_allocate_shared); "
-                 "until then runs use transport mpi"}};
+           has_cause ? fix_for(evidence, *result)
+                     : "check that /dev/shm and TMPDIR can be written and have space (df -h "
+                       "/dev/shm /tmp), and whether this MPI has shared windows "
+                       "(MPI_Win_allocate_shared); until then runs use transport mpi"}};
 }
 
 Findings crossover(const Evidence& evidence) {
   const PathResult* aware = working_gpu_aware(evidence);
   const PathResult* staged = working(evidence, {"staged", Memory::device});
   if (aware == nullptr || staged == nullptr) return {};
-  // A tenth is noise.
+  // A difference of a tenth is noise.
   constexpr double clearly = 1.1;
   std::optional<std::int64_t> slower_up_to;
   double ours = 0, theirs = 0;
@@ -259,8 +251,7 @@ Findings crossover(const Evidence& evidence) {
   if (everywhere)
     return {
         {Severity::slow,
-         "GPU-aware MPI works, but is slower than copies through the host even for large "
-         "messages",
+         "GPU-aware MPI works, but is slower than copies through the host even for large messages",
          seen,
          "MPI itself copies through the host: for Open MPI check that UCX lists cuda_ipc (ucx_info "
          "-d) and UCX_TLS does not exclude it; transport auto measures both and uses the faster "
@@ -276,7 +267,7 @@ Findings crossover(const Evidence& evidence) {
 Findings slow_paths(const Evidence& evidence) {
   Findings found;
   constexpr std::int64_t small = 8, large = 16 << 20;
-  // Shared memory within a node takes MPI about 1 us; TCP, sleeping waits or a busy node take more.
+  // MPI takes about 1 us through shared memory; TCP, sleeping waits or a busy node take longer.
   constexpr double slow_us = 50;
   const PathResult* mpi = working(evidence, {"mpi", Memory::host});
   const std::optional<double> latency = mpi != nullptr ? us_for(*mpi, small) : std::nullopt;
@@ -287,14 +278,14 @@ Findings slow_paths(const Evidence& evidence) {
                      us_text(*latency), is_busy(evidence) ? "; " + load_text(evidence) : ""),
          "check whether other processes use these cores (uptime), and whether MPI uses TCP: "
          "OMPI_MCA_btl, UCX_TLS, FI_PROVIDER must allow shared memory"});
-  for (Finding& finding : better_than_taken(evidence)) found.push_back(std::move(finding));
+  append(found, faster_than_default(evidence));
   const PathResult* peer = working(evidence, {"peer", Memory::device});
   const PathResult* staged = working(evidence, {"staged", Memory::device});
   const PathResult* aware = working_gpu_aware(evidence);
   if (peer == nullptr || staged == nullptr || aware == nullptr) return found;
   const std::optional<double> direct = us_for(*peer, large), other = us_for(*aware, large),
                               by_host = us_for(*staged, large);
-  // MPI's own direct way may be slower than ours, but not nearly as slow as the way by the host.
+  // MPI's direct path may be slower than ours, but not nearly as slow as the path through the host.
   if (direct && other && by_host && *other > 2 * *direct && *other > *by_host / 2)
     found.push_back({Severity::note,
                      "GPU-aware MPI does not use the direct path between these GPUs",

@@ -21,12 +21,11 @@ std::string fitting_launcher(const Facts& facts) {
                        facts.launching.instead->path);
   const bool is_open_mpi = facts.node.family == MpiFamily::open_mpi;
   return fmt::format(
-      "use a launcher of {} (Debian, Ubuntu: {}), or build Halocline with the "
-      "other MPI",
+      "use a launcher of {} (Debian, Ubuntu: {}), or build Halocline with the other MPI",
       name_of(facts.node.family), is_open_mpi ? "openmpi-bin" : "mpich");
 }
 
-/// What ranks said under the launcher that the user named, or that was found.
+/// Returns the facts from ranks under the user's launcher, or the one that was found.
 const ProbeFacts& first_start(const Facts& facts) {
   return facts.failed_start ? *facts.failed_start : facts.ranks;
 }
@@ -47,7 +46,7 @@ std::string taken_instead(const Facts& facts) {
                      launching.chosen_by, launching.instead->path);
 }
 
-/// What srun was told of how MPI starts: "pmi2"; empty: nothing.
+/// Returns the value of srun's --mpi or the site's default: "pmi2"; empty: none.
 std::string mpi_option_of_srun(const Evidence& evidence, const Launcher& launcher) {
   constexpr std::string_view option = "--mpi=";
   for (const std::string& word : launcher.arguments)
@@ -56,13 +55,13 @@ std::string mpi_option_of_srun(const Evidence& evidence, const Launcher& launche
   return site == evidence.facts.node.settings.end() ? "" : site->second;
 }
 
-/// What to do about ranks that srun starts alone or not at all; empty if it is not about srun.
+/// Returns the fix for ranks that srun starts alone or not at all; empty if srun is not at fault.
 std::string fix_for_srun(const Evidence& evidence, const Launcher& launcher,
                          const std::string& seen) {
   if (launcher.kind != LauncherKind::srun) return "";
   const NodeFacts& node = evidence.facts.node;
-  const auto says = [&](const char* words) { return seen.find(words) != std::string::npos; };
-  if (says("configuration source") || says("slurm controller") || says("slurm_load_ctl_conf"))
+  const auto has = [&](const char* words) { return seen.find(words) != std::string::npos; };
+  if (has("configuration source") || has("slurm controller") || has("slurm_load_ctl_conf"))
     return fmt::format(
         "srun finds no Slurm here (sinfo must answer): run doctor where it does, or start ranks "
         "with the launcher of {}: {}",
@@ -71,19 +70,18 @@ std::string fix_for_srun(const Evidence& evidence, const Launcher& launcher,
   const std::string fitting = node.family == MpiFamily::open_mpi ? "pmix"
                               : is_cray                          ? "cray_shasta"
                                                                  : "pmi2";
-  const std::string told = mpi_option_of_srun(evidence, launcher);
-  if (!told.empty() && !told.starts_with(fitting))
+  const std::string given = mpi_option_of_srun(evidence, launcher);
+  if (!given.empty() && !given.starts_with(fitting))
     return fmt::format(
-        "srun was called with --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it", told,
+        "srun was called with --mpi={}: {} starts by --mpi={}, if srun --mpi=list shows it", given,
         name_of(node.family), fitting);
-  if (told.empty())
+  if (given.empty())
     return "pass srun the way this MPI starts: --mpi=pmix for Open MPI, --mpi=pmi2 or "
-           "--mpi=cray_shasta "
-           "for MPICH; srun --mpi=list shows the choices";
+           "--mpi=cray_shasta for MPICH; srun --mpi=list shows the choices";
   return "";
 }
 
-/// The command that doctor's ranks were started with, for a benchmark of MPI's messages.
+/// Returns the launch command of doctor's ranks, with a benchmark as the program.
 std::string by_hand(const Evidence& evidence, const Launcher& launcher) {
   const NodeFacts& node = evidence.facts.node;
   Launcher with_permission = launcher;
@@ -99,12 +97,12 @@ std::string by_hand(const Evidence& evidence, const Launcher& launcher) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// "--mca pml foo" among the launcher's own words; empty if it sets nothing of MPI's.
+/// Returns the MPI settings among the launcher's arguments, such as "--mca pml foo"; empty: none.
 std::string settings_in(const Launcher& launcher) {
   return settings_text(settings_of_mpi(variables_in_ranks(launcher, {})));
 }
 
-/// Ranks that start only without some variables of the user's.
+/// Finding: ranks start only without some variables of the user's.
 Finding blamed_settings(const Evidence& evidence, const Launcher& launcher) {
   const Launching& launching = evidence.facts.launching;
   std::vector<std::string> names;
@@ -130,7 +128,7 @@ std::string words_for(const std::vector<ParameterFile>& files) {
   return fmt::format("{}", fmt::join(all, " and "));
 }
 
-/// Ranks that start only without some files of MPI's parameters.
+/// Finding: ranks start only without some files of MPI parameters.
 Finding blamed_files(const Evidence& evidence, const Launcher& launcher) {
   const Launching& launching = evidence.facts.launching;
   const std::string files = words_for(launching.blamed_files);
@@ -143,19 +141,20 @@ Finding blamed_files(const Evidence& evidence, const Launcher& launcher) {
                       launching.other_files)};
 }
 
-/// Ranks that did not start the first time, and did the second time.
+/// Finding: ranks did not start at first, but did the second time.
 Finding failed_by_chance(const Evidence& evidence, const Launcher& launcher) {
-  return {Severity::broken,
-          fmt::format("{} ranks do not start every time: the first of two tries failed, nothing "
-                      "having changed",
-                      evidence.ranks),
-          fmt::format("{}: {}", launcher.path, first_start(evidence.facts).ended_badly),
-          fmt::format("repeat doctor; if a start fails again, run it by hand until it does, and "
-                      "read its whole output: {}",
-                      by_hand(evidence, launcher))};
+  return {
+      Severity::broken,
+      fmt::format(
+          "{} ranks do not start every time: the first of two tries failed, nothing having changed",
+          evidence.ranks),
+      fmt::format("{}: {}", launcher.path, first_start(evidence.facts).ended_badly),
+      fmt::format("repeat doctor; if a start fails again, run it by hand until it does, and read "
+                  "its whole output: {}",
+                  by_hand(evidence, launcher))};
 }
 
-/// Causes that launchers name in words of their own, and what to do.
+/// Messages of launchers that name a cause, and the fixes.
 struct KnownWords {
   std::string_view words, fix;
 };
@@ -178,7 +177,7 @@ std::string fix_for_known_words(const std::string& seen) {
   return "";
 }
 
-/// What to do about ranks that ended before they had told all.
+/// Finding: ranks ended before they had reported all facts.
 Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const Facts& facts = evidence.facts;
   const ProbeFacts& ranks = first_start(facts);
@@ -217,14 +216,14 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
                       by_hand(evidence, launcher), taken_instead(facts))};
 }
 
-/// What MPI says of one of its settings; empty if nothing.
+/// Returns one of the settings that MPI reports; empty if there is none.
 std::string mpi_setting(const ProbeFacts& ranks, std::string_view name) {
   for (const auto& [its_name, value] : ranks.mpi_settings)
     if (its_name == name) return value;
   return "";
 }
 
-/// What helps an MPI that does not come to its end.
+/// Returns the fix for an MPI that hangs or crashes in MPI_Finalize.
 std::string fix_for_bad_end(const Facts& facts, const std::string& device, const std::string& end) {
   if (std::string fix = fix_for_preload(facts); !fix.empty()) return fix;
   if (std::string fix = fix_for_memory(end); !fix.empty()) return fix;
@@ -235,12 +234,12 @@ std::string fix_for_bad_end(const Facts& facts, const std::string& device, const
                               "use another version";
   }
   const auto has = [&](const char* part) { return device.find(part) != std::string::npos; };
-  // MPICH 4.0.2 as Debian builds it, ch4:ucx, between hosts over TCP: one rank in UCX's progress,
-  // the others in PMI; a barrier before it changes nothing.
+  // Seen with Debian's MPICH 4.0.2, ch4:ucx, between hosts over TCP: one rank in UCX's progress,
+  // the others in PMI. A barrier before it does not help.
   if (has("ucx"))
     return fmt::format(
-        "use {}: MPICH 4.0.2 over UCX is known to hang like this between hosts at times; "
-        "until then UCX_KEEPALIVE_INTERVAL=inf may help",
+        "use {}: MPICH 4.0.2 over UCX is known to hang like this between hosts at times; until "
+        "then UCX_KEEPALIVE_INTERVAL=inf may help",
         has("ofi") ? "libfabric (MPIR_CVAR_CH4_NETMOD=ofi), or another MPICH"
                    : "another version of MPICH, or one built with libfabric (ch4:ofi)");
   return "use another version of this MPI";
@@ -310,7 +309,7 @@ Findings other_in_path(const Evidence& evidence) {
 
 Findings start_of_ranks(const Evidence& evidence) {
   const Facts& facts = evidence.facts;
-  // Of a launcher of another MPI the rule above has told.
+  // The rule `launcher` reports launchers of another MPI.
   if (!facts.launching.launcher || !facts.launching.objection.empty()) return {};
   const Launcher& launcher = *facts.launching.launcher;
   const std::string of_srun = fix_for_srun(evidence, launcher, "");
@@ -330,17 +329,16 @@ Findings start_of_ranks(const Evidence& evidence) {
   if (facts.launching.failed_by_chance) return {failed_by_chance(evidence, launcher)};
   if (!ranks.ended_badly.empty()) return {early_end(evidence, launcher)};
   if (ranks.ranks.empty() || ranks.ranks.front().size == evidence.ranks) return {};
-  return {
-      {Severity::broken,
-       fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
-       fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
-       (has_ranks_placeholder(launcher)
-            ? fmt::format("the number of ranks is in its command, and it does not follow it: see "
-                          "what {} makes of its arguments: {}",
-                          launcher.path, by_hand(evidence, launcher))
-            : fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"",
-                          ranks_placeholder, ranks_placeholder)) +
-           taken_instead(facts)}};
+  return {{Severity::broken,
+           fmt::format("the launcher does not start the {} ranks requested", evidence.ranks),
+           fmt::format("{} started {}", launcher.path, ranks.ranks.front().size),
+           (has_ranks_placeholder(launcher)
+                ? fmt::format("the number of ranks is in its command, and it does not follow it: "
+                              "see what {} makes of its arguments: {}",
+                              launcher.path, by_hand(evidence, launcher))
+                : fmt::format("write {} where the number of ranks belongs: \"mpirun -n {}\"",
+                              ranks_placeholder, ranks_placeholder)) +
+               taken_instead(facts)}};
 }
 
 Findings not_tested(const Evidence& evidence) {
@@ -379,7 +377,7 @@ Findings cores(const Evidence& evidence) {
   const int online = facts.node.online_threads;
   const auto count = static_cast<int>(together.size());
   if (count >= on_node) return {};
-  // Without these the cores of all places are those of the shell.
+  // These variables alone limit the places; otherwise the shell's cores do.
   const Variables bind = bindings_among(facts.node.settings);
   const bool places = bind.contains("OMP_PLACES") || bind.contains("GOMP_CPU_AFFINITY");
   const bool here_too = facts.node.usable_cores < on_node && online > facts.node.usable_cores;
@@ -392,15 +390,13 @@ Findings cores(const Evidence& evidence) {
                    machine::ranges_of({together.begin(), together.end()}), online),
        here_too && places
            ? fmt::format("correct or unset what binds threads of OpenMP: {}", settings_text(bind))
-       : here_too
-           ? fmt::format(
-                 "this shell may use only core {}: do not use taskset, or request more cores "
-                 "(Slurm: --cpus-per-task={}, PBS: ncpus={})",
-                 facts.node.allowed_cores, on_node, on_node)
-       : online < on_node ? fmt::format("start no more ranks than cores: {}", online)
-                          : "stop the launcher from pinning them: remove taskset or numactl from "
-                            "its command; mpirun "
-                            "--bind-to none, mpiexec -bind-to none, srun --cpu-bind=none"}};
+       : here_too ? fmt::format("this shell may use only core {}: do not use taskset, or request "
+                                "more cores (Slurm: --cpus-per-task={}, PBS: ncpus={})",
+                                facts.node.allowed_cores, on_node, on_node)
+       : online < on_node
+           ? fmt::format("start no more ranks than cores: {}", online)
+           : "stop the launcher from pinning them: remove taskset or numactl from its command; "
+             "mpirun --bind-to none, mpiexec -bind-to none, srun --cpu-bind=none"}};
 }
 
 Findings bound_threads(const Evidence& evidence) {

@@ -17,7 +17,7 @@
 namespace halocline::doctor {
 namespace {
 
-/// Larger than what a core's caches hold.
+/// Larger than the caches of a core.
 constexpr std::int64_t copied_bytes = std::int64_t{64} << 20;
 constexpr int most_tries = 7;
 
@@ -36,8 +36,7 @@ double gb_per_s(std::int64_t bytes, double seconds) {
   return static_cast<double>(bytes) / seconds / 1e9;
 }
 
-/// Seconds that a message takes one way, half of there and back; the same on both ranks but for
-/// what clocks differ.
+/// Returns half of the best round-trip time.
 double seconds_between(const Communicator& communicator, int peer, std::int64_t bytes, int tries) {
   std::vector<std::byte> message(static_cast<std::size_t>(bytes));
   const bool begins = communicator.rank() < peer;
@@ -50,7 +49,7 @@ double seconds_between(const Communicator& communicator, int peer, std::int64_t 
          2;
 }
 
-/// The lower rank's number, on both.
+/// Returns the lower rank's number on both ranks.
 double agreed(const Communicator& communicator, int peer, double mine) {
   std::vector<std::byte> message(sizeof mine);
   std::memcpy(message.data(), &mine, sizeof mine);
@@ -64,7 +63,7 @@ double agreed(const Communicator& communicator, int peer, double mine) {
 
 Link time_link(const Communicator& communicator, int peer) {
   constexpr std::int64_t small = 8, medium = 64 << 10, large = 1 << 20;
-  // 1 MiB takes a second each way at 8 Mbit/s, and what 64 KiB take shows as much.
+  // At 8 Mbit/s 1 MiB takes a second each way; 64 KiB show the rate just as well.
   constexpr double long_seconds = 1.0 * medium / large;
   Link link;
   link.us = 1e6 * seconds_between(communicator, peer, small, 50);
@@ -88,7 +87,7 @@ double time_host_copy(int threads) {
     for (int thread = 0; thread < threads; ++thread)
       work(of_threads[static_cast<std::size_t>(thread)]);
   };
-  // Each thread writes its memory first, so that the pages lie near it.
+  // First touch by each thread places the pages near it.
   by_each([](Copied& mine) {
     mine = {Bytes(static_cast<std::size_t>(copied_bytes), std::byte{1}),
             Bytes(static_cast<std::size_t>(copied_bytes))};
@@ -115,7 +114,7 @@ void time_node(NodeSeen& node) {
 GpuSpeed time_gpu(int ordinal) {
   const device::Gpu& gpu = device::gpus().list.at(static_cast<std::size_t>(ordinal));
   device::use(gpu);
-  // Large enough for a launch not to count, small beside what may be in use already.
+  // Large enough to hide launch times, small compared to memory that may be in use.
   const std::int64_t within = std::min(std::int64_t{512} << 20, gpu.memory_bytes / 64);
   const std::int64_t across = within / 8;
   const auto from = device::allocate(Memory::device, within);
@@ -124,7 +123,7 @@ GpuSpeed time_gpu(int ordinal) {
   const auto copy = [&](const void* source, std::int64_t bytes) {
     return [&, source, bytes] { device::copy(to.get(), source, bytes, Stream::host()); };
   };
-  copy(from.get(), within)();  // the first one wakes it
+  copy(from.get(), within)();  // the first copy wakes the GPU
   copy(pinned.get(), across)();
   return {.ordinal = gpu.ordinal,
           .name = gpu.name,
@@ -133,7 +132,7 @@ GpuSpeed time_gpu(int ordinal) {
 }
 
 void time_links(const Communicator& communicator, const std::function<void(const Link&)>& report) {
-  // Each node in seven pairs tells a slow one from slow partners.
+  // With seven pairs each, a slow node differs from one with a slow partner.
   constexpr int most_rounds = 7;
   const std::vector<int> firsts = probe::first_ranks(probe::nodes_of_ranks(communicator));
   for (const auto& round : probe::rounds_of_pairs(communicator.node_count(), most_rounds)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How fast a node's own parts are, to be compared with those of other nodes.
+// Speeds of the parts of a node, for comparison with other nodes.
 
 #include <functional>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace halocline::doctor {
 
-/// Copies host memory by one core and counts, some 0.1 s. A node that does other things too may
-/// seem slow: the best of several tries counts.
+/// Times copies of host memory and additions on one core, about 0.1 s. Takes the best of several
+/// tries, as other work may disturb them.
 void time_node(NodeSeen& node);
 
-/// Copies host memory by as many threads, each 64 MiB of its own to 64 MiB of its own, some 0.1 s.
-/// Returns 1e9 bytes read and written a second.
+/// Copies host memory with `threads` threads, 64 MiB each, about 0.1 s. Returns GB/s, read plus
+/// written.
 double time_host_copy(int threads);
 
-/// Starts using the GPU that gpus() lists as `ordinal` and copies within its memory and to it, some
+/// Starts using the GPU `ordinal` of gpus(), and times copies within its memory and to it, about
 /// 0.3 s. Throws what device::use() throws.
 GpuSpeed time_gpu(int ordinal);
 
-/// Sends between the first ranks of nodes, each with each (with some of the others, if there are
-/// many), and calls `report` on the lower one of each pair. Collective over all ranks.
+/// Times messages between the first ranks of all pairs of nodes (of some pairs, if there are many),
+/// and calls `report` on the lower rank of each pair. Collective over all ranks.
 void time_links(const Communicator& communicator, const std::function<void(const Link&)>& report);
 
 }  // namespace halocline::doctor

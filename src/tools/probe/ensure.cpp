@@ -80,8 +80,8 @@ Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variab
 
 /// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
 constexpr auto no_probe_jobs =
-    "ranks of this launcher cannot start a probe job; to prove it, run a short "
-    "halocline solve with --ranks 2 in the batch script itself, before this step";
+    "ranks of this launcher cannot start a probe job; to prove it, run a short halocline solve "
+    "with --ranks 2 in the batch script itself, before this step";
 
 class ProofMaker {
  public:
@@ -155,10 +155,8 @@ class ProofMaker {
   }
 
   void note_bad_end(const std::string& how) {
-    at_hand_.notes.push_back(
-        fmt::format("the probe job finished its tests, but not MPI_Finalize: {}; see "
-                    "halocline doctor",
-                    how));
+    at_hand_.notes.push_back(fmt::format(
+        "the probe job finished its tests, but not MPI_Finalize: {}; see halocline doctor", how));
   }
 
   const ProofsWanted& wanted_;
