@@ -13,7 +13,7 @@
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/solve_command.hpp"
-#include "plan/plan_report.hpp"
+#include "plan/prospects.hpp"
 #include "report/render.hpp"
 #include "solver/solve_report.hpp"
 

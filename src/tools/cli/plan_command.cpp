@@ -10,7 +10,6 @@
 #include "cli/options.hpp"
 #include "cli/parse.hpp"
 #include "cli/print.hpp"
-#include "plan/plan_report.hpp"
 #include "solver/option_words.hpp"
 
 namespace halocline::cli {

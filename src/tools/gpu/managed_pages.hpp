@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pages of managed memory, moved before they are touched.
+// Prefetching pages of managed memory.
 
 #include <cstdint>
 #include <optional>

@@ -26,8 +26,8 @@ constexpr int lowest_descriptor = 3;
                                                std::generic_category().message(error)));
 }
 
-/// Moves a descriptor out of the way of 0, 1 and 2, which are free if this process was started
-/// with a closed stream.
+/// Moves a descriptor above 0, 1 and 2, which it may have if this process was started with a closed
+/// stream.
 Descriptor above_standard_streams(Descriptor descriptor) {
   if (descriptor.get() >= lowest_descriptor) return descriptor;
   const int moved = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, lowest_descriptor);
@@ -42,25 +42,26 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-/// What the child needs between fork and exec.
-struct Launchpad {
+/// Data of the child between fork and exec.
+struct ChildSetup {
   const Program& program;
   char* const* arguments;
   char* const* environment;
   pid_t parent;
   int failure_pipe;
   const sigset_t& mask;
-  const std::vector<unsigned long>& cores;  ///< bits; empty: as we have them
+  const std::vector<unsigned long>& cores;  ///< bits; empty: inherited
 };
 
 /// Turns the child into the program, or reports the errno. Async-signal-safe calls only.
-[[noreturn]] void become(const Launchpad& pad) {
-  const Program& program = pad.program;
+[[noreturn]] void become(const ChildSetup& setup) {
+  const Program& program = setup.program;
   ::setpgid(0, 0);
-  if (!pad.cores.empty())
-    ::syscall(SYS_sched_setaffinity, 0, pad.cores.size() * sizeof pad.cores[0], pad.cores.data());
+  if (!setup.cores.empty())
+    ::syscall(SYS_sched_setaffinity, 0, setup.cores.size() * sizeof setup.cores[0],
+              setup.cores.data());
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != pad.parent) ::_exit(127);  // it died before we asked to be told
+  if (::getppid() != setup.parent) ::_exit(127);  // the parent died before prctl
   const int nothing = ::open("/dev/null", O_RDONLY);
   const bool wired = nothing >= 0 && ::dup2(nothing, 0) >= 0 &&
                      (program.out < 0 || ::dup2(program.out, 1) >= 0) &&
@@ -68,15 +69,15 @@ struct Launchpad {
   if (wired) {
     if (nothing > 2) ::close(nothing);
     for (const int signal : program.default_signals) ::signal(signal, SIG_DFL);
-    ::sigprocmask(SIG_SETMASK, &pad.mask, nullptr);
-    ::execve(program.path.c_str(), pad.arguments, pad.environment);
+    ::sigprocmask(SIG_SETMASK, &setup.mask, nullptr);
+    ::execve(program.path.c_str(), setup.arguments, setup.environment);
   }
   const int error = errno;
-  [[maybe_unused]] const ssize_t told = ::write(pad.failure_pipe, &error, sizeof error);
+  [[maybe_unused]] const ssize_t written = ::write(setup.failure_pipe, &error, sizeof error);
   ::_exit(127);
 }
 
-/// Waits for the exec, which closes the pipe, or for the errno that it failed with.
+/// Waits for exec, which closes the pipe; returns its errno, or 0.
 int read_failure(int descriptor) {
   int error = 0;
   ssize_t got = 0;
@@ -104,11 +105,11 @@ std::pair<pid_t, int> start(const Program& program) {
   Pipe failure = make_pipe();
   const std::vector<char*> arguments = pointers_to(program.arguments);
   const std::vector<char*> environment = pointers_to(program.environment);
-  // OpenMP has bound this thread to one of them, and a child inherits it.
+  // OpenMP may have bound this thread to one core, which the child would inherit.
   const std::vector<unsigned long> cores = core_bits(cores_of_places());
   const pid_t parent = ::getpid();
 
-  // No handler of ours may run in the child.
+  // Our signal handlers must not run in the child.
   sigset_t all, mask;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &mask);
@@ -120,7 +121,7 @@ std::pair<pid_t, int> start(const Program& program) {
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   if (child < 0) return {child, fork_error};
 
-  ::setpgid(child, child);  // whoever of the two comes first
+  ::setpgid(child, child);  // in both processes, whichever runs first
   failure.write.close();
   const int exec_error = read_failure(failure.read.get());
   if (exec_error != 0) reap(child);

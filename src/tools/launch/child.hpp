@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pipes and a child process that leads a process group.
+// Pipes, and child processes that lead a process group.
 
 #include <signal.h>
 
@@ -19,23 +19,23 @@ struct Pipe {
   Descriptor write;
 };
 
-/// Makes a pipe that no other program inherits, with numbers above those of the standard streams.
-/// Throws resource if there are no more descriptors.
+/// Makes a pipe that other programs do not inherit, with descriptors above the standard streams.
+/// Throws resource if there are no descriptors left.
 Pipe make_pipe();
 
-/// What to execute. All of it is made before the fork: between fork and exec a child of a process
-/// with threads may not allocate.
+/// A program to execute. Prepared before the fork, since the child of a multithreaded process must
+/// not allocate before exec.
 struct Program {
   std::string path;
-  std::vector<std::string> arguments;    ///< the first is the name
+  std::vector<std::string> arguments;    ///< the first one is the name
   std::vector<std::string> environment;  ///< NAME=value
-  int out = -1;                          ///< -1: ours
+  int out = -1;                          ///< -1: inherited
   int err = -1;
-  std::vector<int> default_signals;  ///< get their default action back
+  std::vector<int> default_signals;  ///< reset to their default action
 };
 
-/// Starts `program` as leader of a new process group, with /dev/null as standard input; it is
-/// terminated if the calling thread dies. Returns its id and 0, or anything and an errno.
+/// Starts `program` as leader of a new process group, with /dev/null as standard input. It is
+/// terminated if the calling thread dies. Returns its id and 0, or an undefined id and an errno.
 std::pair<pid_t, int> start(const Program& program);
 
 }  // namespace halocline

@@ -21,7 +21,7 @@ namespace {
 constexpr int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
-// A signal handler takes no arguments of ours.
+// Global, as a signal handler takes no further arguments.
 std::atomic<int> event_pipe{-1};
 std::atomic<int> first_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -32,13 +32,13 @@ extern "C" void halocline_note_signal(int signal) {
   if (signal != SIGTSTP) first_signal.compare_exchange_strong(none, signal);
   const auto event = static_cast<unsigned char>(signal);
   const int descriptor = event_pipe.load();
-  // Should the pipe be full, there are enough signals in it.
+  // If the pipe is full, it holds enough signals.
   while (descriptor >= 0 && ::write(descriptor, &event, 1) < 0 && errno == EINTR) {
   }
   errno = saved;
 }
 
-/// What the outermost Interrupts has set up.
+/// The handlers and the pipe of the outermost Interrupts.
 struct Watch {
   Pipe events = make_pipe();
   std::vector<std::pair<int, struct sigaction>> before;

@@ -8,11 +8,11 @@
 
 namespace halocline {
 
-/// While one lives, signals that would end this process are noted instead: run_job() passes them
-/// on to its job, and starts none after the first. Keep one from before the first of several jobs
-/// to after the last, where something is to be tidied up between them. Those that the user ignores
-/// stay ignored; SIGPIPE is ignored, so that writing to a closed pipe is an error. They nest; the
-/// outermost puts the handlers back.
+/// While an object exists, signals that would end this process are recorded instead: run_job()
+/// forwards them to its job, and starts no job after the first signal. Keep an object across
+/// several jobs to clean up between them. Signals that the user ignores stay ignored; SIGPIPE is
+/// ignored, so that writing to a closed pipe is an error. Objects nest; the outermost restores the
+/// handlers.
 class Interrupts {
  public:
   Interrupts();
@@ -20,14 +20,14 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// Returns the first signal that asked for the end, if one came.
+  /// Returns the first signal that requested the end, if any.
   static std::optional<int> first();
 
-  /// Returns a descriptor that can be read from after a signal.
+  /// Returns a descriptor that becomes readable after a signal.
   static int descriptor();
-  /// Reads the next signal, SIGTSTP included; nothing if none is left.
+  /// Reads the next signal, including SIGTSTP; nothing if none is left.
   static std::optional<int> next();
-  /// Lists signals that a new process must get the default action of.
+  /// Lists the handled signals, which a new process must reset to their default action.
   static std::vector<int> watched();
 };
 

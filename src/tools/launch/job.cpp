@@ -31,21 +31,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns the signal that asks a launcher to end its job in order: they know these three. Of
-/// others that end a process they would die at once, and leave its ranks and MPI's files behind.
+/// Returns the signal that makes a launcher end its job in order. Launchers handle only these
+/// three; others would kill them, and leave ranks and MPI's files behind.
 int request_for(int signal) { return signal == SIGINT || signal == SIGHUP ? signal : SIGTERM; }
 
-/// One of the job's streams on its way to us.
-struct CaughtStream {
+/// One of the job's output streams.
+struct JobStream {
   Descriptor source;
   NonblockingOutput output;
   OutputFilter filter;
   std::string kept;
 
-  /// Returns what to poll for news; -1 if there can be none, or if nobody takes what is there.
+  /// Returns the descriptor to poll for output; -1 at its end, or while our own output is full.
   int descriptor_to_poll() const { return output.is_full() ? -1 : source.get(); }
 
-  /// Reads what is there; closes at the end.
+  /// Reads available output; closes at its end.
   void drain(std::size_t kept_bytes) {
     std::array<char, 65536> buffer;
     const ssize_t got = ::read(source.get(), buffer.data(), buffer.size());
@@ -68,14 +68,14 @@ struct CaughtStream {
   }
 };
 
-/// Watches over a child from its start to its end.
+/// Supervises a child from its start to its end.
 class Job {
  public:
-  Job(pid_t child, Pipe& events, std::array<CaughtStream, 2>& streams, const JobOptions& options)
+  Job(pid_t child, Pipe& events, std::array<JobStream, 2>& streams, const JobOptions& options)
       : child_(child), events_(events), streams_(streams), options_(options) {
     if (options.time_limit) time_limit_ = Clock::now() + *options.time_limit;
     if (options.on_slow_start) slow_start_ = Clock::now() + options.slow_start;
-    hear();
+    restart_silence_limit();
     try {
       waiter_ = std::thread([child, descriptor = events.write.get()] {
         siginfo_t info;
@@ -102,10 +102,10 @@ class Job {
     while (!ended_) {
       wait_for_news(next_deadline());
       const auto now = Clock::now();
-      if (!has_begun_ && says_begin()) {
+      if (!has_begun_ && has_marked_line()) {
         has_begun_ = true;
         slow_start_.reset();
-        remember_descendants();  // should the launcher be killed, nobody could tell them any more
+        remember_descendants();  // not identifiable any more if the launcher is killed
       }
       if (slow_start_ && !stopping_ && now >= *slow_start_) {
         slow_start_.reset();
@@ -121,7 +121,7 @@ class Job {
         stop(SIGTERM);
       }
     }
-    // The child is dead but not reaped: its number, the group's, cannot be anyone else's yet.
+    // The child is dead but not reaped, so no other process can have its id or group yet.
     const bool tidied_up = !stopping_ && ended_well();
     if (!tidied_up) note_stale_files(living(descendants_));
     ::kill(-child_, SIGKILL);
@@ -140,12 +140,12 @@ class Job {
     return first;
   }
 
-  bool says_begin() const {
+  bool has_marked_line() const {
     return std::any_of(streams_.begin(), streams_.end(),
-                       [](const CaughtStream& stream) { return !stream.filter.marked().empty(); });
+                       [](const JobStream& stream) { return !stream.filter.marked().empty(); });
   }
 
-  void hear() {
+  void restart_silence_limit() {
     if (options_.silence_limit) silence_limit_ = Clock::now() + *options_.silence_limit;
   }
 
@@ -156,13 +156,13 @@ class Job {
   }
 
   void wait_for_news(std::optional<Clock::time_point> deadline) {
-    if (poll_all(milliseconds_until(deadline)) == News::of_streams) hear();
+    if (poll_all(milliseconds_until(deadline)) == News::of_streams) restart_silence_limit();
   }
 
   enum class News { none, of_readers, of_streams };
-  /// Waits for anything to happen, and deals with it.
+  /// Waits for any event, and handles it.
   News poll_all(int milliseconds) {
-    // poll passes over descriptors below 0.
+    // poll ignores negative descriptors.
     std::array<pollfd, 6> waited{{{events_.read.get(), POLLIN, 0},
                                   {Interrupts::descriptor(), POLLIN, 0},
                                   {streams_[0].descriptor_to_poll(), POLLIN, 0},
@@ -186,20 +186,20 @@ class Job {
     return news;
   }
 
-  /// Passes on what the ended job's streams still hold. A reader may take its time, unless somebody
-  /// wants the end; a stranger who holds the streams open is not waited for.
+  /// Forwards the remaining output of the ended job. Waits for a slow reader unless the end was
+  /// requested, but not for other processes that keep the streams open.
   void pass_on_the_rest() {
     constexpr int quiet_milliseconds = 100;
     auto enough = Clock::now() + std::chrono::seconds(1);
-    const auto is_open = [](const CaughtStream& stream) { return stream.source.is_open(); };
-    const auto is_waiting = [](const CaughtStream& stream) { return stream.output.is_waiting(); };
+    const auto is_open = [](const JobStream& stream) { return stream.source.is_open(); };
+    const auto is_waiting = [](const JobStream& stream) { return stream.output.is_waiting(); };
     while (std::any_of(streams_.begin(), streams_.end(), is_open) && Clock::now() < enough) {
       const News news = poll_all(quiet_milliseconds);
       const bool held_up = !stopping_ && std::any_of(streams_.begin(), streams_.end(), is_waiting);
       if (held_up) enough = Clock::now() + std::chrono::seconds(1);
       if (news == News::none && !held_up) break;
     }
-    for (CaughtStream& stream : streams_) stream.keep(stream.filter.finish(), options_.kept_bytes);
+    for (JobStream& stream : streams_) stream.keep(stream.filter.finish(), options_.kept_bytes);
     const auto last_moment = Clock::now() + std::chrono::milliseconds(quiet_milliseconds);
     while (std::any_of(streams_.begin(), streams_.end(), is_waiting)) {
       if (stopping_ && Clock::now() >= last_moment) break;
@@ -224,17 +224,17 @@ class Job {
         end_.how = JobEnd::How::interrupted;
         end_.signal = *signal;
       }
-      // Launchers take a second request for one to leave everything behind.
+      // On a second request launchers would exit without cleaning up.
       if (!stopping_) stop(request_for(*signal));
     }
   }
 
-  /// Stops the job and this process, until somebody lets it continue. Ranks are in groups of their
-  /// own, which no terminal reaches.
+  /// Stops the job and this process until SIGCONT. The terminal does not reach ranks, which are in
+  /// groups of their own.
   void pause() {
     const auto since = Clock::now();
     std::vector<Process> job = descendants_of(child_);
-    // The launcher first: it is not to see its ranks stop.
+    // The launcher first, so that it does not see its ranks stop.
     ::kill(child_, SIGSTOP);
     signal_all(job, SIGSTOP);
     ::raise(SIGSTOP);
@@ -245,9 +245,9 @@ class Job {
       if (*limit) **limit += paused;
   }
 
-  /// Asks the job to end; what is left after the grace is killed.
+  /// Requests the job to end; processes that remain after the grace period are killed.
   void stop(int signal) {
-    // Taken while the launcher lives: its orphans could not be told from other processes later.
+    // While the launcher lives, as its orphans cannot be identified later.
     remember_descendants();
     if (!ended_) ::kill(-child_, signal);
     if (!stopping_) kill_at_ = Clock::now() + options_.grace;
@@ -267,13 +267,13 @@ class Job {
   }
 
   void remove_stale_files() const {
-    // Processes that go on for a moment after they were killed may leave more.
+    // Killed processes may run for a moment and create more files.
     for (int left = 100; left > 0 && !living(descendants_).empty(); --left)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     stale_files_.remove();
   }
 
-  /// Of the child that has ended.
+  /// Returns whether the ended child returned 0.
   bool ended_well() const {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) == 0 &&
@@ -302,7 +302,7 @@ class Job {
 
   JobEnd conclude() {
     const int status = reap();
-    for (const CaughtStream& stream : streams_) {
+    for (const JobStream& stream : streams_) {
       const std::vector<std::string>& marked = stream.filter.marked();
       end_.marked.insert(end_.marked.end(), marked.begin(), marked.end());
       end_.withheld += stream.filter.withheld();
@@ -320,7 +320,7 @@ class Job {
 
   pid_t child_;
   Pipe& events_;
-  std::array<CaughtStream, 2>& streams_;
+  std::array<JobStream, 2>& streams_;
   const JobOptions& options_;
   std::optional<Clock::time_point> time_limit_, silence_limit_, slow_start_;
   std::optional<Clock::time_point> kill_at_;
@@ -367,28 +367,14 @@ std::vector<std::string> environment_of_job(const Variables& ours, const Variabl
   return list;
 }
 
-JobEnd not_started(int error) {
-  JobEnd end;
-  end.how = JobEnd::How::not_started;
-  end.error = error;
-  return end;
-}
-
-JobEnd interrupted(int signal) {
-  JobEnd end;
-  end.how = JobEnd::How::interrupted;
-  end.signal = signal;
-  return end;
-}
-
 JobEnd run(Program program, const JobOptions& options) {
   const Interrupts interrupts;
-  // One that came before the start counts as one that comes during it.
+  // A signal before the start counts as one during the job.
   if (const auto signal = Interrupts::first();
       signal && (!options.on_first_signal || !options.on_first_signal(*signal)))
-    return interrupted(*signal);
+    return {.how = JobEnd::How::interrupted, .signal = *signal};
   Pipe events = make_pipe();
-  std::array<CaughtStream, 2> streams;
+  std::array<JobStream, 2> streams;
   std::array<Descriptor, 2> sinks;
   if (options.output != JobOutput::inherit) {
     for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -397,7 +383,7 @@ JobEnd run(Program program, const JobOptions& options) {
       sinks[i] = std::move(pipe.write);
       if (options.output == JobOutput::relay)
         streams[i].output = NonblockingOutput(static_cast<int>(i) + 1);
-      // Explanations come on standard error; lines of dashes in a report are a report's.
+      // Explanations come on standard error; dashes on standard output belong to reports.
       streams[i].filter =
           OutputFilter(options.mark, i == 1 ? options.explanations : Explanations::passed);
     }
@@ -407,7 +393,7 @@ JobEnd run(Program program, const JobOptions& options) {
 
   program.default_signals = Interrupts::watched();
   const auto [child, error] = start(program);
-  if (error != 0) return not_started(error);
+  if (error != 0) return {.how = JobEnd::How::not_started, .error = error};
   for (Descriptor& sink : sinks) sink.close();
   return Job(child, events, streams, options).watch();
 }
@@ -425,9 +411,10 @@ JobEnd run_job(const std::vector<std::string>& command, const Variables& extra,
   program.path = find_program(command[0], ours);
   program.arguments = command;
   program.environment = environment_of_job(ours, extra, options.without);
-  // A path that is no program goes to exec all the same, for its errno.
+  // exec reports the errno of a path that is not a program.
   if (program.path.empty() && command[0].find('/') != std::string::npos) program.path = command[0];
-  JobEnd end = program.path.empty() ? not_started(ENOENT) : run(std::move(program), options);
+  JobEnd end = program.path.empty() ? JobEnd{.how = JobEnd::How::not_started, .error = ENOENT}
+                                    : run(std::move(program), options);
   end.reason = reason_of(end, command[0], options);
   return end;
 }

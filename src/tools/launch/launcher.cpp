@@ -29,7 +29,7 @@ std::string name_of(MpiFamily family) {
 
 namespace {
 
-/// Names as Debian, Red Hat and the makers install them, the telling ones first.
+/// Names used by Debian, Red Hat and MPI's own installation, unambiguous ones first.
 std::vector<std::string> usual_names(MpiFamily family) {
   if (family == MpiFamily::open_mpi) return {"mpirun.openmpi", "mpirun", "mpiexec"};
   return {"mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich", "mpiexec", "mpirun"};
@@ -45,7 +45,7 @@ std::optional<LauncherKind> kind_by_name(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
-/// Throws communication if a signal ended a job that a launcher was asked something by.
+/// Throws communication if a signal ended a query of a launcher.
 void require_no_interrupt(const JobEnd& end) {
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication,
@@ -63,12 +63,12 @@ std::string version_text(const std::string& path) {
 }
 
 std::optional<LauncherKind> kind_by_version(const std::string& text) {
-  const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-  if (says("Open MPI") || says("OpenRTE") || says("PRRTE") || says("prte"))
+  const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (has("Open MPI") || has("OpenRTE") || has("PRRTE") || has("prte"))
     return LauncherKind::open_mpi;
-  if (says("HYDRA") || says("MPICH") || says("Intel(R) MPI") || says("PALS"))
+  if (has("HYDRA") || has("MPICH") || has("Intel(R) MPI") || has("PALS"))
     return LauncherKind::hydra;
-  if (says("slurm")) return LauncherKind::srun;
+  if (has("slurm")) return LauncherKind::srun;
   return std::nullopt;
 }
 
@@ -79,7 +79,7 @@ LauncherKind kind_of(const std::string& path) {
   return kind_by_version(version_text(path)).value_or(LauncherKind::other);
 }
 
-/// Says why a launcher cannot start ranks of `family`; empty if it can.
+/// Returns why a launcher cannot start ranks of `family`; empty if it can.
 std::string objection_to(LauncherKind kind, MpiFamily family) {
   const LauncherKind wanted =
       family == MpiFamily::open_mpi ? LauncherKind::open_mpi : LauncherKind::hydra;
@@ -91,17 +91,18 @@ std::string objection_to(LauncherKind kind, MpiFamily family) {
 
 bool in_slurm_allocation(const Variables& variables) { return variables.contains("SLURM_JOB_ID"); }
 
-/// Completes what srun needs to know of the family, unless user or site have said it.
+/// Adds srun's --mpi for the family, unless user or site have set it.
 Launcher srun_for(MpiFamily family, std::string path, std::vector<std::string> arguments,
                   const Variables& variables) {
-  const bool said = variables.contains("SLURM_MPI_TYPE") ||
-                    std::any_of(arguments.begin(), arguments.end(),
-                                [](const std::string& word) { return word.starts_with("--mpi"); });
-  if (!said) arguments.push_back(family == MpiFamily::open_mpi ? "--mpi=pmix" : "--mpi=pmi2");
+  const bool is_set = variables.contains("SLURM_MPI_TYPE") ||
+                      std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+                        return word.starts_with("--mpi");
+                      });
+  if (!is_set) arguments.push_back(family == MpiFamily::open_mpi ? "--mpi=pmix" : "--mpi=pmi2");
   return {LauncherKind::srun, std::move(path), std::move(arguments)};
 }
 
-/// How many ranks there are is not the launcher's to say.
+/// Throws usage if a launcher command sets the number of ranks.
 void check_number_of_ranks(const std::string& command, const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) {
     const bool is_placeholder = word.find(ranks_placeholder) != std::string::npos;
@@ -117,7 +118,7 @@ void check_number_of_ranks(const std::string& command, const std::vector<std::st
   }
 }
 
-/// A command, split at spaces: the program and its arguments.
+/// Splits a command at spaces into the program and its arguments.
 std::pair<std::string, std::vector<std::string>> words_of_command(const std::string& words) {
   std::istringstream stream(words);
   std::string program;
@@ -128,7 +129,7 @@ std::pair<std::string, std::vector<std::string>> words_of_command(const std::str
   return {program, arguments};
 }
 
-/// Takes the user's word, except for a launcher that is known not to work.
+/// Accepts the user's launcher unless it is known not to work.
 Launcher launcher_of_user(const std::string& words, MpiFamily family, const Variables& variables) {
   auto [program, arguments] = words_of_command(words);
   const std::string path = find_program(program, variables);
@@ -164,7 +165,7 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// Whether a value of KMP_AFFINITY, "verbose,none", binds no threads: the type is one of its parts.
+/// Returns whether a value of KMP_AFFINITY, such as "verbose,none", binds no threads.
 bool binds_nothing(const std::string& affinity) {
   std::istringstream parts(in_lower_case(affinity));
   for (std::string part; std::getline(parts, part, ',');)
@@ -178,7 +179,7 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
 
 void append_open_mpi_options(std::vector<std::string>& words, const JobSpec& job) {
   append(words, {"--bind-to", "none"});
-  // Only where needed: a rank on an oversubscribed node yields its core while it waits.
+  // Only if needed, since ranks on an oversubscribed node yield their cores while they wait.
   const std::string each =
       job.ranks_per_node > 0 ? fmt::format("ppr:{}:node", job.ranks_per_node) : "";
   if (job.ranks > job.cores)
@@ -302,7 +303,7 @@ User current_user() { return ::geteuid() == 0 ? User::root : User::ordinary; }
 
 Variables job_variables(const Launcher& launcher, const JobSpec& job, User user) {
   Variables variables{{launched_variable, fmt::format("{}", job.ranks)}};
-  // Root, as in many containers, has chosen already; mpirun would ask for these two.
+  // mpirun refuses to run as root, common in containers, without these two variables.
   if (launcher.kind == LauncherKind::open_mpi && user == User::root) {
     variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
     variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
@@ -312,7 +313,7 @@ Variables job_variables(const Launcher& launcher, const JobSpec& job, User user)
 
 std::optional<int> signal_of_rank(LauncherKind kind, int exit_code) {
   if (exit_code > 128 && exit_code <= 128 + SIGRTMAX) return exit_code - 128;
-  // Hydra gives the number itself, which an exit code of ours, 4 at most, cannot be taken for.
+  // Hydra returns the signal's number itself, which is larger than our exit codes.
   if (kind == LauncherKind::hydra && exit_code >= SIGABRT && exit_code <= SIGTERM) return exit_code;
   return std::nullopt;
 }

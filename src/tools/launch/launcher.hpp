@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds the program that starts ranks, and builds its command.
+// The launcher, which starts ranks, and its command line.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace halocline {
 
 enum class LauncherKind {
   open_mpi,  ///< mpirun of Open MPI
-  hydra,     ///< mpiexec of MPICH and its kin, also PALS
+  hydra,     ///< mpiexec of MPICH and its derivatives, also PALS
   srun,
   other  ///< named by the user; assumed to take -n
 };
@@ -21,80 +21,78 @@ enum class LauncherKind {
 struct Launcher {
   LauncherKind kind = LauncherKind::other;
   std::string path;
-  std::vector<std::string> arguments = {};  ///< come before ours
+  std::vector<std::string> arguments = {};  ///< placed before ours
 };
 
-/// Names the user's choice of launcher: a command, with options if need be, split at spaces.
+/// The variable with the user's launcher: a command with options, split at spaces.
 inline constexpr const char* launcher_variable = "HALOCLINE_LAUNCHER";
 
-/// Finds a launcher of `family`: the user's choice; `hint`, the path that the build found; by name
-/// on PATH; srun inside a Slurm allocation. Names lie where both families are installed, so each
-/// candidate must show its family by its name, by the name of what it links to, or by --version.
-/// Throws unavailable, saying what was looked for, what was rejected and why, and the fix.
+/// Finds a launcher of `family`: the user's; `hint`, the path found by the build; by name in PATH;
+/// srun inside a Slurm allocation. If both families are installed, names may mislead, so a
+/// candidate must prove its family by its name, its link target or --version. Throws unavailable
+/// with the names tried, the rejected candidates and the fix.
 Launcher find_launcher(MpiFamily family, const std::string& hint, const Variables& variables);
 
-/// Stands in a command for the number of ranks: what a user writes so is started as it is, with
-/// nothing of ours between.
+/// Placeholder for the number of ranks in a command. A command with it gets no options from us.
 inline constexpr const char* ranks_placeholder = "{ranks}";
 
-/// Whether a launcher's arguments say where the number of ranks belongs.
+/// Returns whether a launcher's arguments contain the placeholder.
 bool has_ranks_placeholder(const Launcher& launcher);
 
-/// Takes a user's command by their word, "srun -n {ranks}", also one of another family: to see what
-/// becomes of it. Throws unavailable if there is no such program, usage if the command sets a
+/// Returns the launcher of a user's command, "srun -n {ranks}", even one of another family, to
+/// report how it fails. Throws unavailable if there is no such program, usage if the command sets a
 /// number of ranks.
 Launcher launcher_named(const std::string& words, const Variables& variables);
 
-/// Says why a launcher is not taken for one of `family`, "belongs to MPICH"; empty if it is.
+/// Returns why a launcher does not count as one of `family`, "belongs to MPICH"; empty if it does.
 std::string objection_to(const Launcher& launcher, MpiFamily family);
 
-/// Says why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can, or if
-/// that is not known.
+/// Returns why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can or
+/// may.
 std::string known_objection(const Launcher& launcher, MpiFamily family);
 
 std::string name_of(MpiFamily family);
 
-/// Whether the launcher comments on how its ranks ended.
+/// Whether the launcher prints messages about how its ranks ended.
 enum class Chatter { quiet, full };
 
 struct JobSpec {
   int ranks = 1;
   std::string program;
   std::vector<std::string> arguments = {};
-  /// Cores of this node that ranks may use, as usable_cores() counts. Were hardware threads counted
-  /// too, mpirun would refuse more ranks than cores, and quietly.
+  /// Cores of this node for ranks, see usable_cores(). If hardware threads were counted, mpirun
+  /// would silently refuse more ranks than cores.
   int cores = 1;
   int threads_per_rank = 1;
-  int ranks_per_node = 0;  ///< so many on each node; 0: nodes are filled as the launcher does it
+  int ranks_per_node = 0;  ///< 0: the launcher's default
   Chatter chatter = Chatter::quiet;
 };
 
-/// Counts the cores that this process may run on as mpirun counts its slots: two hardware threads
-/// of a core are one.
+/// Counts the cores that this process may run on, without hardware threads, as mpirun counts slots.
 int usable_cores();
 
-/// Builds the command that runs a job. Ranks are bound to nothing.
+/// Builds the command of a job. Ranks are not bound to cores.
 std::vector<std::string> command(const Launcher& launcher, const JobSpec& job);
 
-/// Returns the variables by which the user tells OpenMP to bind threads; none if one of them says
-/// that it is not to.
+/// Returns the user's variables that make OpenMP bind threads; none if one of them disables
+/// binding.
 Variables bindings_among(const Variables& variables);
 
-/// Lists variables by which OpenMP would bind the threads of each rank of such a job to the same
-/// cores: its ranks must not get them. Of a job that the user's own words start, none.
+/// Lists variables that ranks must not get, since OpenMP would bind the threads of all ranks to the
+/// same cores. None if the user's own command starts the job.
 std::vector<std::string> bindings_withheld(const Launcher& launcher, const Variables& variables);
 
 enum class User { ordinary, root };
 User current_user();
 
-/// Returns the variables that a job needs beside those of this process.
+/// Returns variables that a job needs in addition to those of this process.
 Variables job_variables(const Launcher& launcher, const JobSpec& job, User user = current_user());
 
-/// Reads the signal that ended a rank from the launcher's own exit code, if it says so.
+/// Returns the signal that ended a rank, if the launcher's exit code shows it.
 std::optional<int> signal_of_rank(LauncherKind kind, int exit_code);
 
-/// Asks a launcher that failed without a word what it minds, by running `true` on as many ranks;
-/// empty if that goes well. Time: that of starting a job, at most 30 seconds.
+/// Finds out why a launcher failed without a message, by running `true` on as many ranks; empty if
+/// that succeeds. Takes as long as starting a job, at most 30 seconds.
 std::string complaint_of(const Launcher& launcher, const JobSpec& job);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the shell allows its processes, as far as it may keep ranks from starting or working.
+// Resource limits that may keep ranks from starting or working.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ struct ProcessLimits {
   // Nothing: unlimited.
   std::optional<std::int64_t> open_files = {}, processes = {};
   std::optional<std::int64_t> address_bytes = {};  ///< of each process
-  std::optional<std::int64_t> file_bytes = {};     ///< of each file, also of memory that is shared
+  std::optional<std::int64_t> file_bytes = {};     ///< of each file, also in shared memory
   std::optional<std::int64_t> cpu_seconds = {};    ///< of each process
 };
 ProcessLimits process_limits();

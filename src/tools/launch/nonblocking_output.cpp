@@ -25,16 +25,16 @@ NonblockingOutput::NonblockingOutput(int descriptor) : descriptor_(descriptor) {
   }
   own_ = Descriptor(::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(),
                            O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // A terminal of another user, for one, cannot be opened again.
-  if (own_.get() < 0) kind_ = Kind::asked_first;
+  // Opening again fails, for example, for a terminal of another user.
+  if (own_.get() < 0) kind_ = Kind::polled_first;
 }
 
-/// As write(2), but fails with EAGAIN instead of waiting.
+/// Like write(2), but fails with EAGAIN instead of waiting.
 long NonblockingOutput::write_some(std::string_view text) const {
   switch (kind_) {
     case Kind::socket:
       return ::send(descriptor_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    case Kind::asked_first: {
+    case Kind::polled_first: {
       pollfd asked{descriptor_, POLLOUT, 0};
       if (::poll(&asked, 1, 0) == 0) {
         errno = EAGAIN;
@@ -61,7 +61,7 @@ void NonblockingOutput::flush() {
     if (written > 0) done += static_cast<std::size_t>(written);
     if (written > 0 || (written < 0 && errno == EINTR)) continue;
     if (written == 0 || errno == EAGAIN || errno == EWOULDBLOCK) break;
-    error_ = errno;  // nobody listens any more; the job goes on
+    error_ = errno;  // no reader is left; the job continues
     descriptor_ = -1;
     done = waiting_.size();
   }

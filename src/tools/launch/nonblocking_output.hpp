@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Our standard output or error, written to without ever waiting for its reader.
+// Standard output or error, written without waiting for the reader.
 
 #include <cstddef>
 #include <string>
@@ -10,32 +10,32 @@
 
 namespace halocline {
 
-/// Buffers what the reader does not take yet. Sets no flag on the descriptor, which other programs
-/// share: it opens a pipe or terminal once more, for itself.
+/// Buffers text that the reader does not take yet. Opens a pipe or terminal again to write to it,
+/// since O_NONBLOCK on the descriptor would affect other programs that share it.
 class NonblockingOutput {
  public:
   NonblockingOutput() = default;
-  /// `descriptor` stays the caller's.
+  /// The caller keeps the ownership of `descriptor`.
   explicit NonblockingOutput(int descriptor);
 
   bool is_open() const { return descriptor_ >= 0; }
-  /// True if something waits for the reader.
+  /// True if text is buffered.
   bool is_waiting() const { return !waiting_.empty(); }
-  /// True if so much waits that no more should be put in.
+  /// True if so much is buffered that no more should be added.
   bool is_full() const { return waiting_.size() >= most_waiting; }
-  /// Returns the errno after which nobody took any more, or 0.
+  /// Returns the errno that ended the output, or 0.
   int error() const { return error_; }
-  /// Returns what to poll for POLLOUT; -1 if nothing waits.
+  /// Returns the descriptor to poll for POLLOUT; -1 if nothing is buffered.
   int descriptor_to_poll() const { return is_waiting() ? writable() : -1; }
 
-  /// Writes what is taken at once, and keeps the rest.
+  /// Writes as much as possible without waiting, and buffers the rest.
   void put(std::string_view text);
-  /// Writes more of what waits.
+  /// Writes more of the buffer.
   void flush();
 
  private:
   static constexpr std::size_t most_waiting = 1 << 16;
-  enum class Kind { never_blocks, asked_first, socket };
+  enum class Kind { never_blocks, polled_first, socket };
 
   int writable() const { return own_.get() >= 0 ? own_.get() : descriptor_; }
   long write_some(std::string_view text) const;

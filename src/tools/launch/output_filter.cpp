@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-// Open MPI's have 74 or 76 dashes.
+// Lines of Open MPI have 74 or 76 dashes.
 constexpr std::size_t dashes_of_a_rule = 60;
 
 std::string_view without_end(std::string_view line) {
@@ -19,7 +19,7 @@ bool is_dashes(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c == '-'; });
 }
 
-/// "[node:1234] 1 more process has sent help message ...", what Open MPI says below that, and
+/// Recognizes "[node:1234] 1 more process has sent help message ...", Open MPI's hint after it, and
 /// "mpiexec: Forwarding signal 18 to job".
 bool is_chatter(std::string_view line) {
   return line.find(": Forwarding signal ") != std::string_view::npos ||
@@ -47,18 +47,17 @@ std::string OutputFilter::pass(std::string_view piece) {
 std::string OutputFilter::finish() {
   std::string rest;
   if (!kept_.empty()) take_line(std::exchange(kept_, {}), rest);
-  // Without its second rule it was no explanation.
+  // Without a second line of dashes it was not an explanation.
   return std::exchange(explanation_, {}) + rest;
 }
 
-/// Takes a whole line, or what of it has not been passed on yet.
+/// Handles a whole line, or the part that has not been passed on.
 void OutputFilter::take_line(std::string_view line, std::string& passed) {
   const bool is_whole = !std::exchange(line_has_begun_, false);
   const std::size_t at = mark_.empty() ? std::string_view::npos : line.find(mark_);
   if (at != std::string_view::npos) {
     marked_.emplace_back(without_end(line.substr(at + mark_.size())));
-    // What a launcher puts before each line goes with it; a line of progress, which a terminal
-    // shows above, stays.
+    // Removes the launcher's prefix of the line, but keeps a preceding progress line.
     const std::size_t before = line.rfind('\r', at);
     if (before != std::string_view::npos) passed += line.substr(0, before + 1);
     return;
@@ -77,7 +76,8 @@ bool OutputFilter::take_explanation(std::string_view line) {
   return true;
 }
 
-/// Returns how much of a line without its end can be passed on: no part of a mark or of a rule.
+/// Returns how much of an incomplete line can be passed on: not what may belong to a mark or a line
+/// of dashes.
 std::size_t OutputFilter::passable(std::string_view part) const {
   if (explanations_ == Explanations::withheld && !line_has_begun_ && (explains_ || is_dashes(part)))
     return 0;

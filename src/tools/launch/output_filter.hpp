@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Takes out of a job's stream what is meant for us.
+// Filters a job's output stream.
 
 #include <string>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace halocline {
 
-/// What a launcher explains between two lines of dashes, as Open MPI's mpirun does.
+/// Explanations that a launcher prints between two lines of dashes, as Open MPI's mpirun does.
 enum class Explanations { passed, withheld };
 
-/// Passes a stream on, in pieces as they come, without lines that have a mark in them and, if
-/// wished, without a launcher's explanations.
+/// Passes a stream on, in pieces of any size, without lines that contain a mark and, on request,
+/// without a launcher's explanations.
 class OutputFilter {
  public:
   OutputFilter() = default;
@@ -20,12 +20,12 @@ class OutputFilter {
   OutputFilter(std::string mark, Explanations explanations)
       : mark_(std::move(mark)), explanations_(explanations) {}
 
-  /// Returns what of the stream can be passed on after this piece.
+  /// Returns the text that can be passed on after this piece.
   std::string pass(std::string_view piece);
-  /// Returns what was kept back at the end of the stream.
+  /// Returns the text kept back, at the end of the stream.
   std::string finish();
 
-  /// Lists what stood behind the mark, line by line.
+  /// Lists the text after the mark of each marked line.
   const std::vector<std::string>& marked() const { return marked_; }
   /// Returns the explanations, whole.
   const std::string& withheld() const { return withheld_; }
@@ -37,7 +37,7 @@ class OutputFilter {
 
   std::string mark_;
   Explanations explanations_ = Explanations::passed;
-  std::string kept_;             ///< the end of the stream, as far as it may not be passed on yet
+  std::string kept_;             ///< end of the stream that cannot be passed on yet
   bool line_has_begun_ = false;  ///< part of the line has been passed on
   bool explains_ = false;
   std::string explanation_;

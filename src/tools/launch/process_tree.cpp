@@ -24,7 +24,8 @@ std::optional<Entry> read_entry(pid_t id) {
   std::ifstream file("/proc/" + std::to_string(id) + "/stat");
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
-  // proc(5): "id (name) state parent ... start", start being field 22; the name may hold anything.
+  // proc(5): "id (name) state parent ... start", start being field 22; the name may contain any
+  // characters.
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(line.substr(name_end + 1));

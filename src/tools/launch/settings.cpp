@@ -14,7 +14,7 @@ namespace {
 using Words = std::vector<std::string>;
 using Setting = std::pair<std::string, std::string>;
 
-/// "NAME=VALUE"; nothing if there is no such sign.
+/// Splits "NAME=VALUE"; nothing without "=".
 std::optional<Setting> setting_in(const std::string& word) {
   const std::size_t sign = word.find('=');
   if (sign == std::string::npos) return std::nullopt;
@@ -26,7 +26,7 @@ bool is_any(const std::string& word, const std::array<std::string_view, n>& opti
   return std::find(options.begin(), options.end(), word) != options.end();
 }
 
-/// Reads the setting that begins at `at`, if one does, and moves on behind it.
+/// Reads the setting that begins at `at`, if any, and advances `at` past it.
 std::optional<Setting> take_open_mpi(const Words& words, std::size_t& at) {
   constexpr std::array<std::string_view, 5> with_two{"--mca", "-mca", "--gmca", "-gmca", "--omca"};
   if (is_any(words[at], with_two) && at + 2 < words.size()) {
@@ -34,7 +34,7 @@ std::optional<Setting> take_open_mpi(const Words& words, std::size_t& at) {
     return Setting{"OMPI_MCA_" + words[at - 2], words[at - 1]};
   }
   if (words[at] != "-x" || at + 1 == words.size()) return std::nullopt;
-  // -x NAME passes on what ranks of this node have anyway.
+  // -x NAME forwards a variable that ranks of this node inherit anyway.
   auto setting = setting_in(words[at + 1]);
   if (setting) at += 2;
   return setting;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Variables that a launcher's own arguments set in its ranks, where the command that starts it does
-// not see them.
+// Variables that a launcher's arguments set in ranks.
 
 #include "base/process/variables.hpp"
 #include "launch/launcher.hpp"

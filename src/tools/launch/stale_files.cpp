@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* shared_memory = "/dev/shm";
 
-/// How MPIs and UCX name their files in /dev/shm.
+/// Names of files of MPI libraries and UCX in /dev/shm.
 constexpr std::string_view names_in_shared_memory[] = {"vader_segment.", "sm_segment.", "osc_sm.",
                                                        "osc_rdma.",      "mpich_",      "ucx_shm_"};
 
@@ -45,8 +45,8 @@ std::set<fs::path> mapped_by(pid_t process) {
   return files;
 }
 
-/// Returns the number of a rank's job as names of Open MPI 4's files have it, "b7ad0001"; empty if
-/// it has none.
+/// Returns the job number of a rank in the form of Open MPI 4's file names, "b7ad0001"; empty if
+/// there is none.
 std::string job_of(pid_t process) {
   constexpr std::string_view name = "PMIX_NAMESPACE=";
   std::ifstream variables(fmt::format("/proc/{}/environ", process));
@@ -60,7 +60,7 @@ std::string job_of(pid_t process) {
   return "";
 }
 
-/// True of "vader_segment.vm.0.b7ad0001.1" for the job "b7ad0001".
+/// Returns whether a file is of one of the jobs: "vader_segment.vm.0.b7ad0001.1" of "b7ad0001".
 bool is_of_job(const fs::path& path, const std::set<std::string>& jobs) {
   std::istringstream name(path.filename().string());
   for (std::string part; std::getline(name, part, '.');)
@@ -68,8 +68,8 @@ bool is_of_job(const fs::path& path, const std::set<std::string>& jobs) {
   return false;
 }
 
-/// Returns the folders that launchers of Open MPI 4 and 5 make for a session below `temporary`:
-/// ompi.NODE.USER/pid.PROCESS, prte.NODE.PROCESS.USER. Nodes and containers may share `temporary`.
+/// Adds the session folders of Open MPI 4 and 5 below `temporary`, which nodes and containers may
+/// share: ompi.NODE.USER/pid.PROCESS, prte.NODE.PROCESS.USER.
 void add_sessions(const fs::path& temporary, const std::set<pid_t>& processes,
                   std::set<fs::path>& folders) {
   std::string node = host_name();
@@ -88,7 +88,7 @@ void add_sessions(const fs::path& temporary, const std::set<pid_t>& processes,
   }
 }
 
-/// Where launchers keep the folders of their sessions.
+/// Returns the folders in which launchers create session folders.
 std::set<fs::path> temporary_folders(const Variables& variables) {
   std::set<fs::path> folders{"/tmp"};
   for (const char* name : {"TMPDIR", "TEMP", "TMP"})
@@ -113,7 +113,7 @@ void StaleFiles::note(const std::vector<Process>& processes, const Variables& va
 void StaleFiles::remove() const {
   std::error_code ignored;
   for (const fs::path& file : files_) fs::remove(file, ignored);
-  // Also those that came after the last note.
+  // Including files created after the last note().
   for (const fs::path& file : entries_of(shared_memory))
     if (is_mpis(file) && is_of_job(file, jobs_)) fs::remove(file, ignored);
   for (const fs::path& folder : folders_) {

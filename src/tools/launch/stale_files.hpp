@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What MPI leaves in the file system when a launcher is killed before it has tidied up.
+// Files that MPI leaves behind if a launcher is killed before it cleans up.
 
 #include <filesystem>
 #include <set>
@@ -12,13 +12,13 @@
 
 namespace halocline {
 
-/// Files of shared memory and session folders of one job on this node.
+/// Shared memory files and session folders of one job on this node.
 class StaleFiles {
  public:
-  /// Notes what living processes of the job use, or one that is not reaped yet. `variables` name
-  /// the folder for temporary files.
+  /// Records the files of processes of the job, which must be alive or not reaped yet. `variables`
+  /// name the folder for temporary files.
   void note(const std::vector<Process>& processes, const Variables& variables);
-  /// Removes what is still there. To be called when the processes are gone.
+  /// Removes remaining files. To be called when the processes are gone.
   void remove() const;
 
  private:

@@ -74,7 +74,7 @@ struct DerivedTypes::Inside {
   }
 
   Communicator communicator;
-  MPI_Comm own = MPI_COMM_NULL;  // so that no tag is another's
+  MPI_Comm own = MPI_COMM_NULL;  // keeps tags apart from other messages
   std::vector<Message> sent{}, received{};
   std::vector<MPI_Request> requests{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Halos moved as ordinary programs do it, by derived datatypes of MPI.
+// Messages by derived datatypes of MPI, as ordinary programs exchange halos.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace halocline::mpi {
 
-/// A box within an array, its axes from the slowest to the fastest, as MPI_Type_create_subarray
-/// takes them. Without axes it is empty.
+/// A box within an array, as for MPI_Type_create_subarray: axes from slowest to fastest. Empty
+/// without axes.
 struct Subarray {
   std::byte* array = nullptr;                 ///< the first element
-  std::int64_t element_bytes = 8;             ///< 4: MPI_FLOAT, 8: MPI_DOUBLE, else so many bytes
+  std::int64_t element_bytes = 8;             ///< 4: MPI_FLOAT, 8: MPI_DOUBLE, otherwise bytes
   std::vector<std::int64_t> sizes{};          ///< of the array, in elements
-  std::vector<std::int64_t> starts{}, box{};  ///< the box's first element and its elements
+  std::vector<std::int64_t> starts{}, box{};  ///< first element and extent of the box
 };
 
-/// A message to a rank and one from it; there is none for an empty box.
+/// A message to a rank and one from it; empty boxes have no message.
 struct Swap {
   int peer = 0;                 ///< may be this rank
   int tag_out = 0, tag_in = 0;  ///< at most 32767
   Subarray out, in;
 };
 
-/// A datatype for each box; in each run MPI_Irecv and MPI_Isend of all, then MPI_Waitall.
+/// Messages with a datatype for each box; each run calls MPI_Irecv and MPI_Isend for all, then
+/// MPI_Waitall.
 class DerivedTypes {
  public:
   /// The arrays must outlive it. Collective, destruction too; throws, the same on every rank:

@@ -10,7 +10,7 @@
 namespace halocline::mpi {
 namespace {
 
-constexpr int tag = 2;  // 1 is that of bulk messages, those of channels begin at 1000
+constexpr int tag = 2;  // bulk messages have tag 1, channels tags from 1000
 
 }  // namespace
 
@@ -55,6 +55,30 @@ void mpi_exchange(const Communicator& communicator, Way way, int peer,
   if (way == Way::persistent)
     for (MPI_Request& request : requests)
       comm::check(MPI_Request_free(&request), "MPI_Request_free");
+}
+
+void mpi_allreduce(const Communicator& communicator, const double* mine, double* sums,
+                   std::int64_t count) {
+  comm::State& state = communicator.state();
+  comm::block(state, "MPI_Allreduce", [&] {
+    return MPI_Allreduce(mine, sums, checked_cast<int>(count), MPI_DOUBLE, MPI_SUM, state.all());
+  });
+}
+
+void mpi_broadcast(const Communicator& communicator, void* memory, std::int64_t bytes, int root) {
+  comm::State& state = communicator.state();
+  comm::block(state, "MPI_Bcast", [&] {
+    return MPI_Bcast(memory, checked_cast<int>(bytes), MPI_BYTE, root, state.all());
+  });
+}
+
+void mpi_allgather(const Communicator& communicator, const void* mine, void* all,
+                   std::int64_t bytes) {
+  comm::State& state = communicator.state();
+  const int count = checked_cast<int>(bytes);
+  comm::block(state, "MPI_Allgather", [&] {
+    return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, state.all());
+  });
 }
 
 struct PlainPair::Inside {

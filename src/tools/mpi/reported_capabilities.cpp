@@ -25,7 +25,7 @@ constexpr const char* settings_to_ask[] = {"pml",
                                            "MPIR_CVAR_ENABLE_GPU",
                                            "MPIR_CVAR_CH4_NETMOD"};
 
-/// Reads one control variable as text; nothing if there is none of that name.
+/// Reads a control variable as text; nothing if there is none of that name.
 std::optional<std::string> control_variable(const char* name) {
   int index = 0;
   if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<std::string> control_variable(const char* name) {
   return value;
 }
 
-/// "ch4:ofi"; empty if this is not MPICH or does not say.
+/// Returns "ch4:ofi"; empty if this is not MPICH or the device is not known.
 std::string device_of_mpich() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -75,8 +75,7 @@ std::string thread_level() {
 
 bool has(const char* call) { return ::dlsym(RTLD_DEFAULT, call) != nullptr; }
 
-/// Returns the kinds of memory that MPI names in the info of a communicator, which lists them since
-/// MPI 4.1; an earlier one has no such key.
+/// Returns the kinds of memory in a communicator's info, which lists them since MPI 4.1.
 std::vector<std::string> memory_kinds() {
   std::vector<std::string> kinds;
   MPI_Info info = MPI_INFO_NULL;
@@ -99,7 +98,7 @@ ReportedCapabilities reported_capabilities() {
   reported.extras = {.stream_calls = has("MPIX_Stream_create") && has("MPIX_Send_enqueue"),
                      .partitioned_calls = has("MPI_Psend_init"),
                      .memory_kinds = memory_kinds()};
-  // An extension of both families, declared in a header that need not be there.
+  // An extension of Open MPI and MPICH, whose header may be missing.
   if (void* query = ::dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"))
     reported.takes_gpu = reinterpret_cast<int (*)()>(query)() == 1;
   if (std::string device = device_of_mpich(); !device.empty())

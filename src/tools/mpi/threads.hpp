@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Threads beside the one that calls MPI.
+// MPI with calls from several threads.
 
 namespace halocline::mpi {
 
-/// Starts MPI so that any thread may call it at any time, as far as it is able to, unless it runs
-/// already; ends at destruction what it started. Costs every call a lock.
+/// Starts MPI for calls from any thread, as far as it supports them, unless MPI is running already;
+/// ends at destruction what it started. Every call then takes a lock.
 class ThreadedRuntime {
  public:
   ThreadedRuntime();

@@ -1,44 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/plan_report.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/text/words.hpp"
 #include "grid/text.hpp"
+#include "plan/prospects.hpp"
 #include "program/run_report.hpp"
 
 namespace halocline::plan {
 namespace {
 
-// More rows than a reader compares; JSON has all.
+// The text shows the best rows; JSON has all.
 constexpr std::size_t most_shown = 8;
 
 using program::list_of;
 
 void add_json_ways(Report& report, const Plan& plan) {
-  Table table{.key = "process_grids",
-              .title = "",
-              .columns = {{"process_grid", ""},
-                          {"cells_per_rank", ""},
-                          {"messages", ""},
-                          {"bytes", ""},
-                          {"memory_bytes", ""},
-                          {"imbalance", ""},
-                          {"redundant_updates", ""}},
-              .audience = Audience::json};
+  Table& table = report.add_table(
+      json_table("process_grids", {"process_grid", "cells_per_rank", "messages", "bytes",
+                                   "memory_bytes", "imbalance", "redundant_updates"}));
   for (const Prospect& way : plan.prospects)
     table.add({list_of(way.process_grid), list_of(way.cells_per_rank), way.messages, way.bytes,
                way.memory_bytes, way.imbalance, way.redundant});
-  report.add_table(std::move(table));
-  Table refused{.key = "refused",
-                .title = "",
-                .columns = {{"process_grid", ""}, {"why", ""}},
-                .audience = Audience::json};
+  Table& refused = report.add_table(json_table("refused", {"process_grid", "why"}));
   for (const Refusal& refusal : plan.refused)
     refused.add({list_of(refusal.process_grid), refusal.why});
-  report.add_table(std::move(refused));
 }
 
 void add_shown_ways(Report& report, const Plan& plan) {

@@ -47,8 +47,8 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
                     .memory_bytes = 0,
                     .imbalance = 1,
                     .redundant = 0};
-  // The first parts of an axis have one cell more, those inside have most neighbours: the busiest
-  // rank is among the first three along each.
+  // The first parts of an axis have one cell more, and inner parts have most neighbours, so the
+  // busiest rank is among the first three along each axis.
   const Int3 parts = process_grid.values();
   const auto few = [](std::int64_t count) { return std::min<std::int64_t>(count, 3); };
   std::int64_t most_cells = 0;
@@ -73,7 +73,7 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
   return prospect;
 }
 
-/// Why a split of the cells cannot be, as Grid and exchange would say it.
+/// Returns why the cells cannot be split like this, in the words of Grid and Exchange.
 std::string why_not(const Case& the_case, const Extents& process_grid) {
   for (int axis = 0; axis < process_grid.axes(); ++axis) {
     const std::int64_t cells = the_case.grid.cells[axis], parts = process_grid[axis];
@@ -92,7 +92,7 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
 }  // namespace
 
 Plan make_plan(const SolveOptions& options, int ranks) {
-  // What is asked of the process grid is looked at below, each for itself.
+  // A requested process grid is checked below.
   SolveOptions open = options;
   if (options.cells_per_rank.axes() == 0) open.process_grid = {};
   const Case the_case = solver::make_case(open, ranks);
@@ -122,7 +122,7 @@ Plan make_plan(const SolveOptions& options, int ranks) {
       plan.refused.push_back({grid, error.what()});
     }
   }
-  // From few parts along z to many, as readers expect them.
+  // From few parts along z to many.
   for (auto grid = all.rbegin(); grid != all.rend(); ++grid)
     if (std::find(possible.begin(), possible.end(), *grid) == possible.end())
       plan.refused.push_back({*grid, why_not(the_case, *grid)});

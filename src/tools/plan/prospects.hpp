@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a run would be before it is made: the ways to split its cells, and what each costs. No MPI,
-// no memory, no ranks.
+// The process grids that a run may use, and their costs. Computed without MPI, fields or ranks.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +8,11 @@
 
 #include <halocline/solver.hpp>
 
+#include "report/report.hpp"
+
 namespace halocline::plan {
 
-/// One process grid. What ranks differ in is that of the rank with most of it.
+/// One process grid. Values are the maxima over ranks.
 struct Prospect {
   Extents process_grid;
   Extents cells_per_rank;
@@ -35,8 +36,10 @@ struct Plan {
   std::vector<Refusal> refused;
 };
 
-/// Throws usage for what solve would refuse whatever the process grid. A process grid that is asked
-/// for and cannot be is refused in the plan.
+/// Throws usage for options that solve would refuse with any process grid. An impossible process
+/// grid that was requested is listed as refused.
 Plan make_plan(const SolveOptions& options, int ranks);
+
+Report report_of(const Plan& plan);
 
 }  // namespace halocline::plan

@@ -9,7 +9,7 @@
 
 #include "comm/collectives.hpp"
 #include "device/queue.hpp"
-#include "mpi/mpi_collectives.hpp"
+#include "mpi/mpi_messages.hpp"
 #include "proof/pattern.hpp"
 
 namespace halocline::probe {
@@ -54,7 +54,7 @@ Collective::Bytes Collective::given_by(int rank, int round) const {
     proof::fill(bytes.data(), bytes_, proof::seed_of(rank, rank, round));
     return bytes;
   }
-  // Small and whole: their sum is exact, in whatever order it is made.
+  // Small whole numbers, whose sum is exact in any order.
   std::vector<double> numbers(bytes.size() / sizeof(double));
   for (std::size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = static_cast<double>(i % 1021 + static_cast<std::size_t>(rank + round + 1));
@@ -86,7 +86,7 @@ std::string Collective::prove_round(int round) {
   root_ = round == 0 ? 0 : communicator_.size() - 1;
   const Bytes mine = given_by(me, round);
   device::copy(mine_.get(), mine.data(), bytes_, Stream::host());
-  // Of a broadcast it is what the root gives, and of the others overwritten.
+  // The root's result buffer holds the data of a broadcast; all other buffers are overwritten.
   device::copy(result_.get(), mine.data(), bytes_, Stream::host());
   call();
   Bytes result(static_cast<std::size_t>(result_bytes_));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Collectives of MPI, also on a GPU's memory: an MPI may take it in messages, and not here.
+// MPI collectives on host or GPU memory. An MPI may accept GPU memory in messages, but not in
+// collectives.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,18 +15,18 @@
 
 namespace halocline::probe {
 
-/// One collective over all ranks, with memory of its own.
+/// One collective over all ranks, with its own memory.
 class Collective {
  public:
-  /// `bytes`, of whole numbers of 8, go in on every rank. Throws what allocating throws, the same
+  /// `bytes`, a multiple of 8, is the input of each rank. Throws what allocating throws, the same
   /// on every rank.
   Collective(const Communicator& communicator, const Path& path, std::int64_t bytes);
 
-  /// Calls it with values that name rank and place, for the first and the last rank as root, and
-  /// checks every byte. Returns what was wrong, the same on every rank. All ranks call it together.
+  /// Calls it with values made of rank and position, with the first and the last rank as root, and
+  /// checks every byte. Returns the first error, the same on every rank. Collective.
   std::string prove();
 
-  /// Calls it once, with what the memory holds.
+  /// Calls it once, with the present contents of its memory. Collective.
   void call();
 
  private:

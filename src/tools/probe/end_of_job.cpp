@@ -14,7 +14,7 @@
 namespace halocline::probe {
 namespace {
 
-/// What launchers say of a rank that a signal ended, where they say it.
+/// A rank that a signal ended, as far as the launcher reports it.
 struct RankEnd {
   std::optional<int> rank, signal;
 };
@@ -37,13 +37,13 @@ RankEnd rank_end(const JobEnd& end, LauncherKind kind) {
   return words;
 }
 
-/// One thing that was said: a line, or all of a text that MPI frames by lines of dashes.
+/// A message in a job's output: a line, or a text that MPI frames by lines of dashes.
 struct OutputMessage {
   std::string text;
-  bool is_routine = false;  ///< said of any job that ends early
+  bool is_routine = false;  ///< printed for any job that ends early
 };
 
-/// Of Open MPI, its runtime, and Hydra.
+/// Recognizes routine messages of Open MPI, its runtime, and Hydra.
 bool is_routine(const std::string& text) {
   constexpr std::string_view phrases[] = {
       "ORTE_ERROR_LOG", "PMIX ERROR", "It looks like MPI_INIT failed",
@@ -55,7 +55,7 @@ bool is_routine(const std::string& text) {
       "and potentially your MPI job", "Local abort before MPI_INIT completed",
       "EXIT CODE:", "CLEANING UP REMAINING", "YOU CAN IGNORE THE BELOW", "BAD TERMINATION",
       "RUNNING AT", "EXIT STRING",
-      // Our own, of a library that has said why.
+      // Our own, after messages of a library.
       "its own output is above", "typically refers to a problem with your application",
       "see the FAQ page"};
   return std::any_of(std::begin(phrases), std::end(phrases), [&](std::string_view phrase) {
@@ -63,15 +63,15 @@ bool is_routine(const std::string& text) {
   });
 }
 
-/// One line without runs of spaces and dots, and without who said it: "[vm:14172] ",
-/// "[1795359705.019822] [vm:14277:0] ".
+/// Joins a text to one line without runs of spaces and dots, and without prefixes such as
+/// "[vm:14172] " or "[1795359705.019822] [vm:14277:0] ".
 std::string in_one_line(const std::string& text) {
   std::istringstream words(text);
   std::string line;
   for (std::string word; words >> word;) {
-    const bool is_speaker = line.empty() && word.front() == '[' && word.back() == ']' &&
-                            word.find_first_of("0123456789") != std::string::npos;
-    if (is_speaker) continue;
+    const bool is_prefix = line.empty() && word.front() == '[' && word.back() == ']' &&
+                           word.find_first_of("0123456789") != std::string::npos;
+    if (is_prefix) continue;
     // MPICH's error stacks: "MPID_Init(443)...........: ".
     if (const std::size_t dots = word.find("...."); dots != std::string::npos && dots > 0)
       word.erase(dots).push_back(':');
@@ -84,7 +84,7 @@ bool is_frame(const std::string& line) {
   return line.size() > 20 && line.find_first_not_of("-=\r") == std::string::npos;
 }
 
-/// What was said in a text, in its order.
+/// Splits a job's output into messages.
 std::vector<OutputMessage> messages_in(const std::string& output, std::string_view mark) {
   std::vector<OutputMessage> all;
   const auto add = [&](const std::string& text) {
@@ -109,7 +109,7 @@ std::vector<OutputMessage> messages_in(const std::string& output, std::string_vi
   return all;
 }
 
-/// Nobody reads more of a launcher's words than this.
+/// Cuts long messages of launchers.
 std::string shortened(const std::string& text) {
   constexpr std::size_t longest = 1200;
   if (text.size() <= longest) return text;
@@ -144,7 +144,7 @@ std::string complaint_in(const JobEnd& end, std::string_view mark) {
     if (const std::size_t ours = words.text.find("halocline: ");
         ours != std::string::npos && !words.is_routine)
       return words.text.substr(ours);
-  // What is said of every early end helps only where nothing else is said.
+  // Routine messages help only if there is no other.
   const bool any_reason = std::any_of(all.begin(), all.end(),
                                       [](const OutputMessage& words) { return !words.is_routine; });
   std::vector<std::string> chosen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a job ended, in words: what can be made of exit codes and of what launchers say.
+// Descriptions of how a job ended, from exit codes and messages of launchers.
 
 #include <chrono>
 #include <string>
@@ -16,12 +16,12 @@ namespace halocline::probe {
 std::string end_in_words(const JobEnd& end, LauncherKind kind,
                          std::chrono::milliseconds time_limit);
 
-/// Returns the signal that ended a rank, as far as the job's end tells; 0 if none is known.
+/// Returns the signal that ended a rank; 0 if none is known.
 int signal_in(const JobEnd& end, LauncherKind kind);
 
-/// Returns what a job complained of, in one line: the first line of ours, else the reasons that MPI
-/// and the launcher gave, whole and each once, without what they always say of a job that ends
-/// early. Lines with `mark` are the probe's. Empty if there is none.
+/// Returns a job's error messages in one line: our first one, or all distinct messages of MPI and
+/// the launcher, without routine messages about early ends. Skips lines with `mark`, which are the
+/// probe's. Empty if there are none.
 std::string complaint_in(const JobEnd& end, std::string_view mark);
 
 }  // namespace halocline::probe

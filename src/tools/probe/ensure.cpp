@@ -30,7 +30,7 @@ pid_t parent_of(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string line;
   std::getline(file, line);
-  // proc(5): "id (name) state parent ..."; the name may hold anything.
+  // proc(5): "id (name) state parent ..."; the name may contain any characters.
   std::istringstream fields(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
   std::string state;
   pid_t parent = 0;
@@ -38,8 +38,8 @@ pid_t parent_of(pid_t process) {
   return parent;
 }
 
-/// Returns the launcher that runs this process, if it is on this node: of several installations,
-/// only it is known to find the right one's parts. Empty if there is none above us.
+/// Returns the launcher that started this process, if it runs on this node: of several
+/// installations it is known to be the right one. Empty if there is none.
 std::string launcher_above() {
   constexpr std::array<std::string_view, 8> launchers{
       "mpirun",  "orterun",       "prterun",        "prte",
@@ -49,7 +49,7 @@ std::string launcher_above() {
     std::error_code ignored;
     const fs::path program = fs::read_symlink(fmt::format("/proc/{}/exe", process), ignored);
     const std::string name = program.filename().string();
-    // Open MPI 5's prterun wants to be called by its own mpirun.
+    // Open MPI 5 requires that its own mpirun starts prterun.
     const fs::path mpirun = program.parent_path() / "mpirun";
     if (name.starts_with("prte") && fs::exists(mpirun, ignored)) return mpirun.string();
     if (std::find(launchers.begin(), launchers.end(), name) != launchers.end())
@@ -63,22 +63,22 @@ Launcher launcher_for(const ProofsWanted& wanted, const Variables& variables) {
   const std::string above = launcher_above();
   Launcher launcher =
       find_launcher(comm::family(), above.empty() ? wanted.launcher_hint : above, variables);
-  // A rank has its variables already, and its probe jobs shall have the same.
+  // A rank's environment already has the launcher's settings; its probe jobs inherit them.
   return launched_by(variables) ? without_settings(launcher) : launcher;
 }
 
-/// What a proof made here is for: this rank, or the ranks that this process will start, in which
-/// the launcher that the user names may set more.
+/// Returns the variables that a proof made here holds for: of this rank, or of ranks that this
+/// process will start, including settings of the user's launcher.
 Variables variables_of_ranks(const ProofsWanted& wanted, const Variables& variables) {
   if (launched_by(variables) || value_of(variables, launcher_variable).empty()) return variables;
   try {
     return variables_in_ranks(launcher_for(wanted, variables), variables);
   } catch (const Error&) {
-    return variables;  // whoever needs that launcher says what is wrong with it
+    return variables;  // errors about that launcher are reported by its users
   }
 }
 
-/// Where only srun starts ranks, a job can be started from the batch script, not from a rank.
+/// With srun a job can be started from the batch script, but not from a rank.
 constexpr auto no_probe_jobs =
     "ranks of this launcher cannot start a probe job; to prove it, run a short halocline solve "
     "with --ranks 2 in the batch script itself, before this step";
@@ -109,7 +109,7 @@ class ProofMaker {
     return paths;
   }
 
-  void say_missing(GpuPair pair, const std::vector<Path>& paths, const std::string& why) {
+  void note_missing(GpuPair pair, const std::vector<Path>& paths, const std::string& why) {
     std::set<std::string> transports;
     for (const Path& path : paths) transports.insert(path.transport);
     at_hand_.missing.push_back(fmt::format("{} is not proved for {} pairs: {}",
@@ -120,14 +120,14 @@ class ProofMaker {
  private:
   void make(GpuPair pair, const std::vector<Path>& missing) {
     if (pair == GpuPair::other_node)
-      return say_missing(pair, missing, "a probe job runs on one node only");
+      return note_missing(pair, missing, "a probe job runs on one node only");
     PathsToTry paths{.paths = missing, .timing = Timing::none};
     if (pair == GpuPair::same_gpu) paths.gpus = GpuChoice::first;
     std::vector<PathResult> results;
     try {
       if (!launcher_) launcher_ = launcher_for(wanted_, variables_);
-      if (wanted_.on_start && !said_) wanted_.on_start();
-      said_ = true;
+      if (wanted_.on_start && !has_started_) wanted_.on_start();
+      has_started_ = true;
       results = try_paths({.launcher = *launcher_,
                            .program = wanted_.program,
                            .time_limit = wanted_.time_limit,
@@ -135,7 +135,7 @@ class ProofMaker {
                           paths);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) throw;
-      return say_missing(pair, missing, fmt::format("could not be tried: {}", error.what()));
+      return note_missing(pair, missing, fmt::format("could not be tried: {}", error.what()));
     }
     for (const PathResult& result : results) take(result, pair);
   }
@@ -143,15 +143,15 @@ class ProofMaker {
   void take(const PathResult& result, GpuPair wanted) {
     const std::vector<proof::Proof> proofs = proofs_of(result, at_hand_.key);
     if (proofs.empty())
-      return say_missing(
+      return note_missing(
           wanted, {result.path},
           fmt::format("{} memory could not be tried: {}", memory_of(result.path), result.how));
     new_.insert(new_.end(), proofs.begin(), proofs.end());
     at_hand_.proofs = proof::merge(proofs, at_hand_.proofs);
     if (std::find(result.pairs.begin(), result.pairs.end(), wanted) == result.pairs.end())
-      say_missing(wanted, {result.path},
-                  fmt::format("could not be tried: the two ranks were a {} pair",
-                              proof::name_of(result.pairs.front())));
+      note_missing(wanted, {result.path},
+                   fmt::format("could not be tried: the two ranks were a {} pair",
+                               proof::name_of(result.pairs.front())));
   }
 
   void note_bad_end(const std::string& how) {
@@ -164,7 +164,7 @@ class ProofMaker {
   proof::ProofsAtHand& at_hand_;
   std::optional<Launcher> launcher_;
   std::vector<proof::Proof> new_;
-  bool said_ = false;
+  bool has_started_ = false;
 };
 
 }  // namespace
@@ -191,7 +191,7 @@ ProofRole proof_role(const Variables& variables) {
   if (variables.contains(launched_variable)) return ProofRole::ours;
   const std::optional<Launched> launched = launched_by(variables);
   if (!launched) return ProofRole::maker;
-  // mpiexec is Hydra's name too, and PALS's.
+  // Hydra and PALS use the name mpiexec, too.
   const bool starts_probe_jobs =
       (launched->launcher == "mpirun" || launched->launcher == "mpiexec") &&
       !variables.contains("PALS_RANKID");
@@ -209,7 +209,7 @@ proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& v
   } else if (role == ProofRole::no_probe_jobs) {
     for (const GpuPair pair : wanted.pairs)
       if (const std::vector<Path> missing = maker.missing(pair); !missing.empty())
-        maker.say_missing(pair, missing, no_probe_jobs);
+        maker.note_missing(pair, missing, no_probe_jobs);
   }
   return at_hand;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Proofs for a command: those at hand, and those it can still make before it touches MPI or a GPU.
+// Proofs for a command: existing ones, and those it can still make before it uses MPI or a GPU.
 
 #include <chrono>
 #include <functional>
@@ -14,33 +14,33 @@
 
 namespace halocline::probe {
 
-/// Where a process stands towards the job it is part of.
+/// The part of a process in making proofs.
 enum class ProofRole {
-  maker,  ///< started by nobody, or the first rank of a launcher that lets it start a probe job
-  other_rank,    ///< the first rank makes what is to be made
-  ours,          ///< a rank that a command of ours started, which has made it
-  no_probe_jobs  ///< a rank of srun, PALS or Flux: a job inside the job would hang or be refused
+  maker,         ///< not started by a launcher, or the first rank of one that permits probe jobs
+  other_rank,    ///< leaves the proofs to the first rank
+  ours,          ///< a rank started by our own command, which has made the proofs
+  no_probe_jobs  ///< a rank of srun, PALS or Flux, where a nested job would hang or be refused
 };
 ProofRole proof_role(const Variables& variables);
 
-/// Returns the proofs that a tried path makes under a key: one for each kind of pair, none of a
-/// path that could not be tried.
+/// Returns the proofs that a tried path makes under a key: one for each kind of pair, or none if
+/// the path could not be tried.
 std::vector<proof::Proof> proofs_of(const PathResult& result, const proof::EnvironmentKey& key);
 
 struct ProofsWanted {
-  std::optional<proof::ProofsFile> file;  ///< where to look and to keep
+  std::optional<proof::ProofsFile> file;  ///< to read and to write
   std::vector<GpuPair> pairs;
   std::vector<Path> paths;
   std::string program;                                              ///< path of a halocline
-  std::string launcher_hint = {};                                   ///< as find_launcher() takes it
-  std::chrono::milliseconds time_limit = std::chrono::seconds(60);  ///< of silence of a probe
-  /// Called once before a probe job is started: it takes some seconds.
+  std::string launcher_hint = {};                                   ///< see find_launcher()
+  std::chrono::milliseconds time_limit = std::chrono::seconds(60);  ///< limit on silence of a probe
+  /// Called once before the first probe job, which takes some seconds.
   std::function<void()> on_start = {};
 };
 
-/// Reads the proofs there are, and lets the maker make and keep those that are missing. Neither
-/// MPI nor a GPU may have been used in this process. What cannot be made is told, not thrown;
-/// throws only communication if this process is told to stop meanwhile.
+/// Reads proofs; the maker makes and keeps missing ones. This process must not have used MPI or a
+/// GPU. Proofs that cannot be made are listed in the result, not thrown. Throws only communication,
+/// if a signal stops this process.
 proof::ProofsAtHand ensure_proofs(const ProofsWanted& wanted, const Variables& variables);
 
 }  // namespace halocline::probe

@@ -23,20 +23,20 @@ namespace {
 using transport::Channel;
 using transport::Message;
 
-// Both slots are seen, and one of them twice.
+// Uses both slots, and one of them twice.
 constexpr int exchanges = 3;
-// The second begins with what the first has left.
+// The second replay starts from the state that the first left.
 constexpr int replays = 2;
-// A host queues an exchange in some 20 us, and MPI carries 8 bytes in less: who does not wait for a
-// stream is early by far.
+// A host queues an exchange in about 20 us, and MPI carries 8 bytes in less. An exchange that does
+// not wait for the stream is therefore far too early.
 constexpr std::chrono::milliseconds late(2);
 
-// What stands where something is sent from: what an exchange shall bring, or what was there before.
+// Seeds of patterns in sent memory: the data of an exchange, and the contents before it.
 std::uint64_t due(int from, int to, int exchange) { return proof::seed_of(from, to, 2 * exchange); }
 std::uint64_t old(int from, int to, int exchange) {
   return proof::seed_of(from, to, 2 * exchange + 1);
 }
-// And what stands where nothing has come yet.
+// Seed of the pattern in memory that has not received yet.
 std::uint64_t empty(int rank) { return proof::seed_of(rank, rank, 0); }
 
 std::vector<std::byte> pattern(std::uint64_t seed, std::int64_t bytes) {
@@ -45,12 +45,12 @@ std::vector<std::byte> pattern(std::uint64_t seed, std::int64_t bytes) {
   return made;
 }
 
-/// One message, with memory of the program's own where it is not in place.
+/// A message, with a field to copy from if it is not sent in place.
 struct StreamMessage {
   int peer;
   std::int64_t sent, received;                ///< bytes
-  std::shared_ptr<void> field;                ///< which is copied to the slot
-  std::vector<std::shared_ptr<void>> seen{};  ///< what came in each exchange
+  std::shared_ptr<void> field;                ///< copied to the slot
+  std::vector<std::shared_ptr<void>> seen{};  ///< received in each exchange
 };
 
 StreamMessage make_stream_message(const Message& message, const StreamFields& fields) {
@@ -67,8 +67,8 @@ StreamMessage make_stream_message(const Message& message, const StreamFields& fi
   return made;
 }
 
-/// Adds what is wrong with what came in one exchange, unless more of that is known already: one
-/// fault brings others.
+/// Records the first fault in the data received in one exchange, unless one is known: faults cause
+/// others.
 void check_received(const StreamMessage& message, int me, int exchange, StreamFaults& faults) {
   std::vector<std::byte> seen(static_cast<std::size_t>(message.received));
   device::copy(seen.data(), message.seen[static_cast<std::size_t>(exchange)].get(),
@@ -76,7 +76,7 @@ void check_received(const StreamMessage& message, int me, int exchange, StreamFa
   const std::int64_t at =
       proof::first_difference(seen.data(), message.received, due(message.peer, me, exchange));
   if (at == message.received) return;
-  // The word around that byte, since kernels write words.
+  // Compares the word around that byte, since kernels write words.
   constexpr std::int64_t word_bytes = 8;
   const std::int64_t begin = at / word_bytes * word_bytes;
   const auto length = static_cast<std::size_t>(std::min(word_bytes, message.received - begin));
@@ -84,8 +84,8 @@ void check_received(const StreamMessage& message, int me, int exchange, StreamFa
     return std::memcmp(seen.data() + begin, pattern(seed, message.received).data() + begin,
                        length) == 0;
   };
-  // What a sender had in earlier exchanges it sent too early. Here that is gone: whoever has read
-  // something writes `empty` over it.
+  // Data of the sender's earlier exchanges was sent too early. It cannot be left from earlier
+  // receives, which are overwritten by `empty` after reading.
   bool is_early = holds(old(message.peer, me, exchange));
   for (int before = 0; before < exchange; ++before)
     is_early |= holds(due(message.peer, me, before)) || holds(old(message.peer, me, before));
@@ -121,10 +121,10 @@ class Rehearsal {
   StreamFaults run() {
     for (std::size_t m = 0; m < stream_messages_.size(); ++m) {
       write(out(m), stream_messages_[m].sent, old(me(), stream_messages_[m].peer, 0));
-      // A slot is its sender's before the exchange.
+      // Before the exchange a slot belongs to its sender.
       if (void* field = transport::in_place(messages_[m].receive))
         write(field, stream_messages_[m].received, empty(me()));
-      // CUDA loads a kernel when it is first launched, and may wait for all of a GPU's work then.
+      // CUDA loads a kernel at its first launch, and may then wait for all work of the GPU.
       gpu::copy_by_kernel(stream_->get(), stream_messages_[m].seen.front().get(),
                           stream_messages_[m].seen.back().get(), stream_messages_[m].received);
     }
@@ -150,7 +150,7 @@ class Rehearsal {
   }
 
   void check_all(StreamFaults& faults) const {
-    link::wait_for(communicator_, stream_->get());  // others may be lost
+    link::wait_for(communicator_, stream_->get());  // with a time limit, as others may be lost
     for (const StreamMessage& message : stream_messages_)
       for (int exchange = 0; exchange < exchanges; ++exchange)
         check_received(message, me(), exchange, faults);
@@ -162,13 +162,13 @@ class Rehearsal {
     gpu::write_words(stream_->get(), to, bytes, {.first = seed, .step = proof::word_step});
   }
 
-  /// Where the next exchange sends from.
+  /// The memory that the next exchange sends.
   void* out(std::size_t m) const {
     if (void* field = transport::in_place(messages_[m].send)) return field;
     const transport::Slots slots = channel_.send_slots(m);
     return (channel_.epoch() + 1) % 2 != 0 ? slots.odd : slots.even;
   }
-  /// Where the last one has received.
+  /// The memory that the last exchange received.
   void* in(std::size_t m) const {
     if (void* field = transport::in_place(messages_[m].receive)) return field;
     const transport::Slots slots = channel_.receive_slots(m);
@@ -176,7 +176,7 @@ class Rehearsal {
   }
 
   void queue(int exchange) {
-    // Neighbours take turns: where one writes late, the other reads late.
+    // Neighbours alternate: if one writes late, the other reads late.
     const bool writes_late = (me() + exchange) % 2 == 0;
     const Stream stream = stream_->get();
     for (std::size_t m = 0; m < stream_messages_.size(); ++m)

@@ -30,13 +30,14 @@ std::string how_it_ended(const JobEnd& end, LauncherKind launcher,
   return words;
 }
 
-/// What is left then is MPI_Finalize.
+/// Returns whether the ranks completed all but MPI_Finalize.
 bool finished(const JobEnd& end) { return read_paths(end.out).ended; }
 
 ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<std::string> words,
                          const Variables& with) {
   words.insert(words.begin(), examine_command);
-  // Waits for other ranks end first, by name, unless the limit is too short to tell a slow one.
+  // Waits for other ranks time out first, naming the rank, unless the limit is too short to be
+  // conclusive.
   const double limit_seconds = std::chrono::duration<double>(probes.time_limit).count();
   words.push_back("--wait-limit");
   words.push_back(fmt::format(
@@ -55,7 +56,7 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   options.time_limit = probes.time_limit * parts;
   options.silence_limit = probes.time_limit;
   options.grace = std::chrono::seconds(2);
-  // Outside of ranks such variables are settings of the user's, which runs get, too.
+  // Outside of ranks such variables are the user's settings, which runs get as well.
   if (launched_by(current_variables()))
     options.without = proof::launcher_internals(current_variables());
   options.without.insert(options.without.end(), probes.without.begin(), probes.without.end());
@@ -82,7 +83,7 @@ bool contains(const std::vector<Path>& paths, const Path& path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
-/// Tries the message that a crash took place in once more, alone.
+/// Repeats the message during which a job crashed, alone.
 bool arrives_alone(const Probes& probes, const PathsToTry& wanted, const PathResult& crashed,
                    const Variables& with) {
   PathsToTry alone = wanted;
@@ -94,12 +95,12 @@ bool arrives_alone(const Probes& probes, const PathsToTry& wanted, const PathRes
   return rows.size() == 1 && rows[0].is_decided && rows[0].result.outcome == Outcome::works;
 }
 
-/// The results of one job, for the paths that it got to.
+/// Returns the results of one job, for the paths that it reached.
 std::vector<PathResult> results_of(const Probes& probes, const ProbeEnd& end,
                                    const PathsToTry& wanted, const Variables& with) {
   std::vector<PathResult> results;
   for (const PathLines::Row& row : read_paths(end.job.out).rows) {
-    // Of one that was announced only, nothing was sent.
+    // Skips paths that were announced, but sent nothing.
     if (!contains(wanted.paths, row.result.path) || (!row.is_decided && row.result.tried.empty()))
       continue;
     PathResult result = row.result;

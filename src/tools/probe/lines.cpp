@@ -15,7 +15,7 @@ void read_path(const std::string& kind, const Json& content, PathLines& lines) {
   if (!path) return;
   PathLines::Row& row = row_of(lines, *path);
   PathResult& result = row.result;
-  if (row.is_decided) return;  // of several ranks, the first one's word
+  if (row.is_decided) return;  // the first rank's outcome counts
   if (kind == "pairs")
     for (const Json& name : content.at("kinds"))
       if (const auto pair = proof::gpu_pair_named(name.get<std::string>()))
@@ -54,7 +54,7 @@ void read_lines(std::string_view output,
       const Json json = Json::parse(text);
       for (const auto& [kind, content] : json.items()) read(kind, content);
     } catch (const std::exception&) {
-      // A line that two ranks wrote into at once says nothing.
+      // Skips a line that two ranks wrote at once.
     }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view between_nodes = "other-node";
 
-/// A kind of memory, and whose it is.
+/// A kind of memory and its allocator.
 struct Kind {
   Memory memory = Memory::host;
   device::Allocator allocator = device::Allocator::ordinary;

@@ -27,7 +27,7 @@
 namespace halocline::probe {
 namespace {
 
-/// What two ranks exchange in one of MPI's ways: one after the other, or at once.
+/// Two ranks exchange messages by MPI calls: one after the other with plain_mpi, otherwise at once.
 void send_and_receive(const Communicator& communicator, const std::string& way,
                       std::pair<int, int> pair, const std::vector<std::byte>& out,
                       std::vector<std::byte>& in) {
@@ -44,7 +44,7 @@ void send_and_receive(const Communicator& communicator, const std::string& way,
   if (!begins) mpi::mpi_send(communicator, peer, out);
 }
 
-/// Two ranks send to each other. Returns what was wrong, on every rank.
+/// Two ranks send to each other. Returns the first error, on every rank.
 std::string send_plainly(const Communicator& communicator, const std::string& way,
                          std::pair<int, int> pair, std::int64_t bytes) {
   const int me = communicator.rank();
@@ -61,7 +61,7 @@ std::string send_plainly(const Communicator& communicator, const std::string& wa
   return comm::first_text(communicator, wrong);
 }
 
-/// What was wrong with messages of one size, on every rank.
+/// The fault found with messages of one size, the same on every rank.
 struct Fault {
   Outcome outcome = Outcome::works;
   std::string how = {};
@@ -113,7 +113,7 @@ class Prober {
       print(outcome_line(path, Outcome::works, ""));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::communication) {
-        // The lowest rank that is still there says it: rank 0 may be the one that is lost.
+        // Each remaining rank prints it, as rank 0 may be lost.
         print_line_(outcome_line(path, Outcome::failed, error.what()));
         throw;
       }
@@ -126,20 +126,20 @@ class Prober {
     if (!gpu_) gpu_ = take_gpu(communicator_, wanted_.gpus);
   }
 
-  /// Kinds of pairs that messages of this path go between, on rank 0.
+  /// Returns the kinds of pairs that this path's messages connect, on rank 0.
   std::vector<GpuPair> pairs_of(const Path& path) const {
     const std::vector<std::string> gpus = comm::gather_texts(communicator_, gpu_.value_or(""));
     if (communicator_.rank() != 0) return {};
     return pairs_in_ring(node_of_, gpus, path.distance);
   }
 
-  /// What may go wrong with some sizes only is tried on both sides of what an MPI sends otherwise:
-  /// eagerly, by rendezvous, in pieces.
+  /// Faults may depend on size, so sizes lie on both sides of MPI's protocol changes: eager,
+  /// rendezvous, in pieces.
   std::vector<std::int64_t> sizes_of(const Path& path) const {
     if (!wanted_.bytes.empty()) return wanted_.bytes;
     if (is_plain(path) || needs_proof(path)) return sizes_to_prove();
     std::vector<std::int64_t> sizes = sizes_to_time();
-    // Every rank gets the data of all.
+    // In an allgather every rank receives the data of all.
     constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
     if (is_collective(path))
       std::erase_if(sizes, [&](std::int64_t bytes) {
@@ -153,30 +153,30 @@ class Prober {
            transport::find_transport(path.transport).capabilities().needs_proof;
   }
 
-  /// Ways of MPI are not timed: ordinary programs use what is timed with transport mpi.
+  /// Plain ways are not timed: transport mpi times the same MPI.
   bool is_timed(const Path& path, std::int64_t bytes) const {
     const std::vector<std::int64_t> sizes = sizes_to_time();
     return wanted_.timing == Timing::each_size && !is_plain(path) &&
            std::find(sizes.begin(), sizes.end(), bytes) != sizes.end();
   }
 
-  /// A network may be so slow that what it shows with large messages is not worth the wait.
+  /// On very slow networks large messages are not worth the wait.
   static constexpr double most_seconds = 3;
   static double seconds_for(const Path& path, std::int64_t bytes, const Time& before) {
     const int times_each = is_plain(path) ? 1 : 13;  // to prove, to warm up, to time
-    // What less than that takes does not grow with it.
+    // Times of smaller messages are not proportional to size.
     if (before.bytes < 64 << 10) return 0;
     return times_each * 1e-6 * before.us * static_cast<double>(bytes) /
            static_cast<double>(before.bytes);
   }
 
-  /// Returns what was wrong and, if nothing was, how long it took.
+  /// Returns the fault, and sets the time if there is none.
   Fault examine(const Path& path, Time& time) {
     if (is_plain(path)) return send_once(path, time);
     return is_collective(path) ? call_together(path, time) : exchange(path, time);
   }
 
-  /// The time is of one try: enough to know how long a larger message would take.
+  /// Sets the time of a single try, which is enough to estimate larger messages.
   Fault send_once(const Path& path, Time& time) {
     const auto begun = Clock::now();
     const std::string wrong = send_plainly(communicator_, path.transport,
@@ -219,13 +219,13 @@ class Prober {
     return {};
   }
 
-  /// Larger messages go as the largest of these do, only longer.
+  /// Larger messages take the same path as the largest of these.
   static bool goes_in_stream(const Path& path, std::int64_t bytes) {
     return gpu_reads(path.memory) && bytes <= 1 << 20;
   }
 
-  /// Of which the last is timed: packed fields are the rule, but memory that MPI may not take is to
-  /// be given to it as it is.
+  /// The last placement is timed: in slots as for packed fields, but memory of other allocators is
+  /// passed to MPI in place.
   static std::vector<Placement> placements_of(const Path& path, std::int64_t bytes) {
     const bool in_place = transport::find_transport(path.transport).capabilities().in_place;
     if (!gpu_reads(path.memory) || !in_place) return {Placement::in_slots};
@@ -252,7 +252,7 @@ class Prober {
   }
 
   double us_of(std::int64_t bytes, const std::function<void()>& work) const {
-    // The best of them: a node that does other things too is not to be taken for a slow path.
+    // The minimum, so that other work on the node does not make a path look slow.
     const timing::LoopOptions loop{.repetitions = bytes < (1 << 20) ? 0 : 7, .seconds = 0.02};
     return 1e6 * timing::time_together(communicator_, loop, work).min_seconds;
   }
@@ -261,7 +261,7 @@ class Prober {
   const PathsToTry& wanted_;
   const PrintLine& print_line_;
   const std::vector<int> node_of_;
-  std::optional<std::string> gpu_;  // uuid of this rank's, once it is in use
+  std::optional<std::string> gpu_;  // UUID of this rank's GPU, once it is in use
 };
 
 }  // namespace

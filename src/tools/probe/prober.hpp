@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the ranks of a probe do: they try paths, check every byte and time them. Any of it may crash
-// or hang, which is why it runs in a job of its own: see jobs.hpp.
+// The work of a probe's ranks: try paths, check every byte and time them. It may crash or hang, so
+// it runs in a separate job, see jobs.hpp.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ namespace halocline::probe {
 /// Prints and flushes a line.
 using PrintLine = std::function<void(const std::string&)>;
 
-/// Which GPUs the ranks take: those that a run would give them, or all of them the first.
+/// GPUs of the ranks: as assigned in a run, or the first for all ranks.
 enum class GpuChoice { as_in_runs, first };
 
 enum class Timing { none, each_size };
@@ -26,21 +26,20 @@ struct PathsToTry {
   std::vector<Path> paths;
   GpuChoice gpus = GpuChoice::as_in_runs;
   Timing timing = Timing::each_size;
-  std::vector<std::int64_t> bytes = {};  ///< sizes of messages; empty: those that tell of each path
+  std::vector<std::int64_t> bytes = {};  ///< sizes of messages; empty: chosen by path
 };
 
-/// The options of the subcommand that runs in the ranks.
+/// Returns the options for the ranks' subcommand.
 std::vector<std::string> words_of(const PathsToTry& wanted);
 
 /// Starts using this rank's GPU and returns its UUID. Throws unavailable without one, and what
 /// device::use() throws, the same on every rank. Collective.
 std::string take_gpu(const Communicator& communicator, GpuChoice choice);
 
-/// Sends patterns to the neighbours in a ring of all ranks, node after node, as far as they are at
-/// the path's distance, checks every byte, also in the order of a GPU's stream, and times it, for
-/// each path and size, but for sizes that would take seconds. Rank 0 says what it is at before it
-/// does it. Collective; at least 2 ranks. Throws communication if MPI fails, after saying so: then
-/// the other ranks may not come any more.
+/// For each path and size, sends patterns to neighbours at the path's distance in a ring of all
+/// ranks, ordered by node, checks every byte and the order in a GPU's stream, and times it; skips
+/// sizes that would take seconds. Rank 0 prints each step first. Collective; at least 2 ranks.
+/// Throws communication if MPI fails, after printing it; the other ranks may then be lost.
 void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted, const PrintLine& say);
 
 }  // namespace halocline::probe

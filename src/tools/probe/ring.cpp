@@ -13,7 +13,7 @@ Distance between(const std::vector<int>& node_of, int rank, int other) {
   return node_of[index(rank)] == node_of[index(other)] ? Distance::same_node : Distance::other_node;
 }
 
-/// Ranks node after node.
+/// Returns the ranks ordered by node.
 std::vector<int> in_order(const std::vector<int>& node_of) {
   std::vector<int> order(node_of.size());
   std::iota(order.begin(), order.end(), 0);
@@ -39,8 +39,8 @@ std::vector<int> neighbours(const std::vector<int>& node_of, int rank, Distance 
 
 std::optional<std::pair<int, int>> first_pair(const std::vector<int>& node_of, Distance distance) {
   for (const int rank : in_order(node_of)) {
-    const std::vector<int> beside = neighbours(node_of, rank, distance);
-    if (!beside.empty()) return std::minmax(rank, beside.back());
+    const std::vector<int> others = neighbours(node_of, rank, distance);
+    if (!others.empty()) return std::minmax(rank, others.back());
   }
   return std::nullopt;
 }
@@ -75,7 +75,7 @@ std::vector<int> first_ranks(const std::vector<int>& node_of) {
 }
 
 std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int count, int most) {
-  // The circle method: one stays, the others go round; with an odd count one rests.
+  // The circle method: one seat is fixed, the others rotate; with an odd count one pauses.
   const int seats = count + count % 2;
   std::vector<int> at(index(seats));
   std::iota(at.begin(), at.end(), 0);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t most_repetitions = 100'000;
 constexpr std::int64_t most_asked_for = 10'000'000;  // one is a double on every rank
 
-/// Seconds of one repetition, warm. The same on every rank.
+/// Repeats `work` until it is warm; returns the seconds of one repetition, the same on every rank.
 double warm_up(const Communicator& communicator, const LoopOptions& options,
                const std::function<void()>& work) {
   const double enough = std::min(0.1 * options.seconds, 0.1);
@@ -34,7 +34,7 @@ double warm_up(const Communicator& communicator, const LoopOptions& options,
   }
 }
 
-/// The slowest rank's time of each repetition, on rank 0; a rank's own elsewhere.
+/// Sets the slowest rank's time of each repetition on rank 0; other ranks keep their own.
 void take_slowest(const Communicator& communicator, std::vector<double>& seconds) {
   if (communicator.rank() != 0) {
     comm::send(communicator, 0, std::as_bytes(std::span(seconds)));
@@ -47,7 +47,7 @@ void take_slowest(const Communicator& communicator, std::vector<double>& seconds
   }
 }
 
-/// What rank 0 has, on every rank.
+/// Returns the value of rank 0 on every rank.
 double from_first(const Communicator& communicator, double value) {
   return comm::max_over_ranks(communicator, communicator.rank() == 0 ? value : 0.0);
 }
@@ -68,7 +68,7 @@ void check(const LoopOptions& options) {
 
 double percentile(const std::vector<double>& sorted, double percent) {
   const auto count = static_cast<double>(sorted.size());
-  // A little less, or 99 % of 100 would be the hundredth.
+  // Slightly less, or rounding would make 99 % of 100 the hundredth.
   const double place = std::ceil(percent / 100 * count - 1e-9);
   const double index = std::clamp(place - 1, 0.0, count - 1);
   return sorted[static_cast<std::size_t>(index)];
@@ -118,12 +118,12 @@ double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   const std::vector<std::byte> from(size, std::byte{1});
   std::vector<std::byte> to(size);
-  // Reading the clock takes as long as a copy of a KiB.
+  // Several copies at once, as reading the clock takes as long as a copy of a KiB.
   const std::int64_t at_once = std::clamp<std::int64_t>((1 << 20) / bytes, 1, 1000);
   const TimeSummary summary = time_together(communicator, {.seconds = 0.02}, [&] {
     for (std::int64_t i = 0; i < at_once; ++i) {
       std::memcpy(to.data(), from.data(), size);
-      asm volatile("" : : "r"(to.data()) : "memory");  // or one copy would do for all
+      asm volatile("" : : "r"(to.data()) : "memory");  // keeps every copy
     }
   });
   return summary.median_seconds / static_cast<double>(at_once);

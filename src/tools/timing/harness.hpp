@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Timing something that all ranks do together, again and again.
+// Timing of repeated work of all ranks.
 
 #include <cstdint>
 #include <functional>
@@ -12,47 +12,47 @@
 
 namespace halocline::timing {
 
-/// How often to do it. The times of everything done count, but for the warm-up.
+/// Numbers of repetitions. All but the warm-up are timed.
 struct LoopOptions {
   std::int64_t repetitions = 0;  ///< 0: as many as fit into `seconds`
   double seconds = 0.2;
-  std::int64_t fewest = 20;  ///< repetitions, however long they take: a median needs some
-  std::int64_t warm_up = 4;  ///< repetitions before, at least
-  /// Whose time of a repetition counts.
+  std::int64_t fewest = 20;  ///< repetitions at least, for a median
+  std::int64_t warm_up = 4;  ///< repetitions at least
+  /// The rank whose time of a repetition counts.
   enum class Whose { slowest, first } whose = Whose::slowest;
 };
 
-/// Throws usage for what cannot be.
+/// Throws usage for values out of range.
 void check(const LoopOptions& options);
 
-/// Times of one repetition, each the slowest rank's unless LoopOptions wants it otherwise.
+/// Times of one repetition, by LoopOptions::whose.
 struct TimeSummary {
   std::int64_t repetitions = 0;
   double min_seconds = 0, median_seconds = 0, p99_seconds = 0;
 };
 
-/// The smallest of `sorted`, ascending and not empty, that at least `percent` of a hundred of them
-/// do not exceed.
+/// Returns a percentile of `sorted`, which is ascending and not empty: the smallest value that at
+/// least `percent` % of the values do not exceed.
 double percentile(const std::vector<double>& sorted, double percent);
 
-/// Sorts and sums up; at least one time.
+/// Summarizes at least one time.
 TimeSummary summarize(std::vector<double> seconds);
 
-/// Repetitions for work that takes `seconds_each`: at most 100 000.
+/// Returns the repetitions for work that takes `seconds_each`; at most 100 000.
 std::int64_t repetitions_for(double seconds_each, const LoopOptions& options);
 
-/// Warms up for a tenth of the time, calls `begin`, and times each
-/// repetition of `work`; nothing stands between one and the next, so that what meets the neighbours
-/// is all that keeps ranks together. The same on every rank. Collective; throws what `work` throws.
+/// Warms up for a tenth of the time, calls `begin`, and times each repetition of `work`.
+/// Repetitions follow without a barrier, so that only the work itself synchronizes ranks. Returns
+/// the same on every rank. Collective; throws what `work` throws.
 TimeSummary time_together(
     const Communicator& communicator, const LoopOptions& options, const std::function<void()>& work,
     const std::function<void()>& begin = [] {});
 
-/// Notes that ranks share cores, if they do; returns whether they do. Collective.
+/// Adds a note if ranks share cores; returns whether they do. Collective.
 bool note_crowding(const Communicator& communicator, Notes& notes);
 
-/// Seconds that a copy of `bytes` within a rank's host memory takes, on all ranks at once: the
-/// median, the slowest rank's. Such small copies come from the cache, as halos do. Collective.
+/// Returns the slowest rank's median seconds for a copy of `bytes` within host memory, on all ranks
+/// at once. Small copies come from the cache, as halos do. Collective.
 double seconds_of_memcpy(const Communicator& communicator, std::int64_t bytes);
 
 }  // namespace halocline::timing

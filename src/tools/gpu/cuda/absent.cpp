@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds without CUDA, where no stream is a GPU's: nobody calls these.
+// For builds without CUDA, which never call these.
 
 #include <halocline/error.hpp>
 
