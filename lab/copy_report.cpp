@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "lab/copy.hpp"
 
 namespace halocline::bench {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "lab/first_use.hpp"
 
 namespace halocline::bench {

@@ -6,7 +6,6 @@
 #include "base/text/format.hpp"
 #include "base/text/words.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 #include "lab/mesh.hpp"
 #include "lab/mesh_timeline.hpp"

@@ -5,7 +5,6 @@
 
 #include "base/text/format.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "lab/overhead.hpp"
 
 namespace halocline::bench {

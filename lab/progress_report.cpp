@@ -7,7 +7,6 @@
 #include "base/text/format.hpp"
 #include "base/text/words.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "lab/progress.hpp"
 
 namespace halocline::bench {

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/layout_report.hpp"
 #include "outside/faulty_transport.hpp"
 #include "report/render.hpp"
 #include "support/communicators.hpp"

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/halo_bench.hpp"
-#include "bench/halo_report.hpp"
 #include "bench/traits.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"

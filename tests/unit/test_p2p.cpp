@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/p2p_bench.hpp"
-#include "bench/p2p_report.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
 #include "timing/harness.hpp"

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/step_bench.hpp"
-#include "bench/step_report.hpp"
 #include "report/render.hpp"
 #include "support/caught.hpp"
 

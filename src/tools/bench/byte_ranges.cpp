@@ -6,7 +6,7 @@
 namespace halocline::bench {
 namespace {
 
-/// Extends the row by a range, if the range continues it.
+/// Extends the row by a range that continues it; returns whether it does.
 bool continues(Run& row, const Run& range) {
   if (range.bytes != row.bytes) return false;
   const std::int64_t distance = range.offset - row.offset;

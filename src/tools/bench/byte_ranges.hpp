@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the cells of some boxes lie in the memory of a field, in whatever layout.
+// Bytes of the cells of boxes in a field's memory, for any layout.
 
 #include <cstdint>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace halocline::bench {
 
-/// Lists the bytes of boxes, which may overlap, from the first byte of the field on: each once, in
-/// order, ranges as long as they can be (`count` is 1). With `grain` they are whole blocks of so
-/// many bytes, as far as the field has them.
+/// Lists the bytes of boxes, which may overlap, as offsets from the field's first byte: each byte
+/// once, in order, in maximal ranges (`count` is 1). Ranges consist of whole blocks of `grain`
+/// bytes, within the field.
 std::vector<Run> ranges_of(const FieldStorage& field, const std::vector<Box>& boxes,
                            std::int64_t grain = 1);
 
-/// Puts ranges of equal length and distance together, so that one call copies many.
+/// Joins ranges of equal length and distance, so that one call copies many.
 std::vector<Run> rows_of(const std::vector<Run>& ranges);
 
 std::int64_t bytes_of(const std::vector<Run>& runs);

@@ -20,7 +20,7 @@ using transport::Transport;
 
 namespace {
 
-/// What is looked for between which ranks.
+/// A search for transports between pairs of ranks.
 struct Search {
   const Communicator& communicator;
   const WaysWanted& wanted;
@@ -28,7 +28,8 @@ struct Search {
   Notes& notes;
 };
 
-/// How to ask for a transport wherever it can be used; nothing, and a note why, if nowhere.
+/// Returns the option that selects a transport for all pairs that it can serve; nothing, with a
+/// note, if there are none.
 std::optional<std::string> spec_for(const Search& search, const Transport& transport, Memory memory,
                                     const exchange::ProvedTransports& proved) {
   std::vector<Pair> served;
@@ -48,7 +49,7 @@ std::optional<std::string> spec_for(const Search& search, const Transport& trans
   return fmt::format("{}={}", transport::name_of(served[0]), transport.name());
 }
 
-/// Whether a transport serves the memory of GPUs only.
+/// Returns whether a transport serves only GPU memory.
 bool is_for_gpus(const Transport& transport, const std::vector<Pair>& pairs) {
   const auto serves_any = [&](Memory memory) {
     return std::any_of(pairs.begin(), pairs.end(),
@@ -57,7 +58,7 @@ bool is_for_gpus(const Transport& transport, const std::vector<Pair>& pairs) {
   return serves_any(Memory::device) && !serves_any(Memory::host);
 }
 
-/// All transports that can be used between ranks, and are proved where a proof is needed.
+/// Returns the transports that can be used between ranks and, if necessary, are proved.
 std::vector<std::string> usable(const Search& search, Memory memory) {
   if (search.pairs.empty()) return {"auto"};
   const exchange::ProvedTransports proved =
@@ -70,7 +71,7 @@ std::vector<std::string> usable(const Search& search, Memory memory) {
     else if (const auto spec = spec_for(search, *transport, memory, proved))
       specs.push_back(*spec);
   }
-  // Without a GPU nobody misses them.
+  // Not worth a note without a GPU.
   if (!for_gpus.empty() && !device::gpus().list.empty())
     search.notes.add(
         fmt::format("transports for the memory of GPUs are not timed with {} memory: {}",
@@ -78,7 +79,7 @@ std::vector<std::string> usable(const Search& search, Memory memory) {
   return specs;
 }
 
-/// Of the transports that were named, those that serve this memory.
+/// Returns the requested transports that serve this memory.
 std::vector<std::string> serving(const Search& search, Memory memory) {
   if (search.wanted.memories.size() == 1) return search.wanted.transports;
   std::vector<std::string> specs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memories, and the transports that can be timed with them between these ranks.
+// Combinations of memories and transports that can be timed between these ranks.
 
 #include <optional>
 #include <string>
@@ -16,40 +16,39 @@
 
 namespace halocline::bench {
 
-/// Throws usage for a memory that there is not.
+/// Throws usage for unknown memories.
 void check_memories(const std::vector<std::string>& memories);
 
-/// Kinds of pairs between different ranks. Collective.
+/// Returns the kinds of pairs between different ranks. Collective.
 std::vector<transport::Pair> pairs_between_ranks(const Communicator& communicator);
 
-/// What the proofs at hand say, as far as any of these kinds of pairs could need one; reads no file
-/// if none could. Collective.
+/// Returns the proofs for these kinds of pairs; reads no file if none needs one. Collective.
 exchange::ProvedTransports proofs_for(const Communicator& communicator,
                                       const std::vector<transport::Pair>& pairs, Memory memory,
                                       const std::optional<std::string>& file);
 
-/// Says why a transport is not timed between such ranks with such memory: it cannot serve them, or
-/// lacks the proof it needs. Nothing if it can be.
+/// Returns why a transport is not timed for this pair and memory: it cannot serve them, or is not
+/// proved. Nothing if it can be timed.
 std::optional<std::string> why_not_timed(const transport::Transport& transport,
                                          transport::Pair pair, Memory memory,
                                          const exchange::ProvedTransports& proved);
 
 struct WaysWanted {
-  std::vector<std::string> memories;    ///< as solve --memory
-  std::vector<std::string> transports;  ///< empty: all that can be used and are proved
+  std::vector<std::string> memories;    ///< see solve --memory
+  std::vector<std::string> transports;  ///< empty: all usable and proved ones
   std::optional<std::string> proofs;    ///< as ExchangeOptions::proofs
 };
 
-/// One memory, and how to exchange it.
+/// One memory and its transports.
 struct Combination {
   solver::Target target;
   std::vector<std::string> transports;  ///< as ExchangeOptions::transport
 };
 
-/// One for each memory; what is left out is noted. With one memory, transports that were named are
-/// not looked at: an exchange itself says what it cannot do. Starts using this rank's GPU where one
-/// is wanted. Collective; throws what solver::choose_place() throws, and unavailable if no
-/// transport is left.
+/// Returns a combination for each memory, with notes about omissions. With a single memory,
+/// requested transports are not checked, since an exchange reports errors itself. Starts using this
+/// rank's GPU if needed. Collective; throws what solver::choose_target() throws, and unavailable if
+/// no transport is left.
 std::vector<Combination> find_ways(const Communicator& communicator, const WaysWanted& wanted,
                                    Notes& notes);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halos by derived datatypes of MPI, as programs without Halocline move them.
+// Halos by derived datatypes of MPI, as in programs without Halocline: a rival in bench halo, a way
+// in bench layout.
 
 #include "mpi/derived_types.hpp"
 
@@ -9,22 +10,25 @@
 
 #include <halocline/error.hpp>
 
+#include "base/recorder.hpp"
 #include "bench/combinations.hpp"
+#include "bench/halo_ways.hpp"
 #include "bench/rivals.hpp"
 #include "comm/collectives.hpp"
 #include "exchange/selection/proved.hpp"
 #include "grid/halo_regions.hpp"
+#include "link/wait_for.hpp"
 #include "mpi/reported_capabilities.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
 namespace {
 
-/// An axis of the array that a field is in, or its components.
+/// An axis of a field's array, or its components.
 struct Axis {
   int index;  ///< 0 to 2, 3 for components
   std::int64_t elements, stride;
-  std::int64_t per_cell = 1;  ///< elements that a cell has along it
+  std::int64_t per_cell = 1;  ///< elements of a cell along the axis
 };
 
 /// The axes of more than one element, slowest first, each a multiple of the next.
@@ -39,8 +43,7 @@ std::vector<Axis> axes_of(const FieldStorage& field) {
     if (axis.elements > 1) axes.push_back(axis);
   std::sort(axes.begin(), axes.end(),
             [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
-  // Cells of several components count as so many elements of a row, whose padding need not be whole
-  // cells.
+  // Counts components as elements of a row, since the padding may not be whole cells.
   if (axes.size() > 1 && axes.back().index == 3 && axes.back().stride == 1 &&
       axes[axes.size() - 2].stride == shape.components) {
     axes.pop_back();
@@ -56,7 +59,7 @@ std::vector<Axis> axes_of(const FieldStorage& field) {
   return axes;
 }
 
-/// A box of a field's cells with all their components.
+/// Returns a box of a field's cells with all components.
 mpi::Subarray subarray_of(const FieldStorage& field, const Box& box) {
   const FieldShape& shape = field.shape();
   const Strides& strides = field.strides();
@@ -75,7 +78,7 @@ mpi::Subarray subarray_of(const FieldStorage& field, const Box& box) {
     result.box.push_back(is_cell ? box.extent()[axis.index] * axis.per_cell : axis.elements);
     outer = axis.stride;
   }
-  // One element, or elements that lie apart.
+  // A single element, or elements that are not contiguous.
   if (outer != 1) {
     result.sizes.push_back(std::max<std::int64_t>(outer, 1));
     result.starts.push_back(0);
@@ -118,7 +121,35 @@ class DerivedTypesExchange final : public RivalExchange {
   std::optional<mpi::DerivedTypes> types_;
 };
 
-/// True if a rank sends to itself.
+class TypedHalos final : public HaloMover {
+ public:
+  explicit TypedHalos(solver::Runner& runner) : runner_(runner) {
+    const solver::Case& the_case = runner.the_case();
+    const RivalPlace place{runner.communicator(), runner.exchange_grid(), runner.target().memory,
+                           runner.proofs()};
+    for (const solver::Level& level : runner.levels()) {
+      FieldList fields;
+      for (const std::size_t f : the_case.exchanged_fields()) fields.emplace_back(level[f]);
+      exchanges_.push_back(make_derived_types(place, fields, the_case.neighbours()));
+    }
+    messages = exchanges_[0]->messages;
+    bytes = exchanges_[0]->bytes;
+  }
+
+  /// Records all time as a wait, since MPI does not separate packing from sending.
+  void run(std::int64_t level, Stream stream) override {
+    link::wait_for(runner_.communicator(), stream);
+    const Span span(comm::recorder(runner_.communicator()), Phase::wait, "derived datatypes",
+                    bytes);
+    exchanges_[static_cast<std::size_t>(level)]->run();
+  }
+
+ private:
+  solver::Runner& runner_;
+  std::vector<std::unique_ptr<RivalExchange>> exchanges_;  // for each level
+};
+
+/// Returns whether a rank sends to itself.
 bool some_wrap_around(const Grid& grid) {
   for (int axis = 0; axis < grid.axes(); ++axis)
     if (grid.periodic(axis) && grid.process_grid()[axis] == 1) return true;
@@ -156,8 +187,8 @@ std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
     if (stand == Stand::unknown)
       return "no proof of gpu_aware shows that MPI takes it here; halocline doctor makes one";
   }
-  // The proof is of bytes in a row. Where only UCX knows of GPUs, Open MPI packs others on the
-  // host, which then reads a GPU's memory and crashes.
+  // The proof is for contiguous bytes. If only UCX supports GPUs, Open MPI packs other data on the
+  // host, which crashes reading GPU memory.
   const std::int64_t denies = mpi::reported_capabilities().takes_gpu.value_or(false) ? 0 : 1;
   if (comm::max_over_ranks(of.communicator, denies) > 0)
     return fmt::format(
@@ -170,6 +201,15 @@ std::optional<std::string> why_no_derived_types(const RivalPlace& of) {
 std::unique_ptr<RivalExchange> make_derived_types(const RivalPlace& place, const FieldList& fields,
                                                   Neighbours neighbours) {
   return std::make_unique<DerivedTypesExchange>(place, fields, neighbours);
+}
+
+std::unique_ptr<HaloMover> move_derived_types(solver::Runner& runner) {
+  return std::make_unique<TypedHalos>(runner);
+}
+
+std::optional<std::string> why_not_derived_types(const WayPlace& place) {
+  const Grid grid(place.communicator, place.the_case.grid);
+  return why_no_derived_types({place.communicator, grid, place.target.memory, place.proofs});
 }
 
 }  // namespace halocline::bench

@@ -33,7 +33,7 @@ namespace {
 constexpr Phase phases_of_exchange[] = {Phase::pack, Phase::move, Phase::call, Phase::wait,
                                         Phase::unpack};
 
-/// A way in which one case is timed.
+/// A case with the transport that is timed.
 struct Trial {
   const HaloCase& the_case;
   const solver::Target& target;
@@ -41,14 +41,14 @@ struct Trial {
   const std::string& graph;
 };
 
-/// A rival that one case is timed with.
+/// A case with the rival that is timed.
 struct RivalTrial {
   const HaloCase& the_case;
   const solver::Target& target;
   const Rival& rival;
 };
 
-/// Why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
+/// Returns why exchanges by these transports cannot be recorded in a CUDA graph, or nothing.
 std::optional<std::string> not_in_graph(const ExchangeInfo& info, const solver::Target& target) {
   if (!target.gpu || target.memory != Memory::device)
     return fmt::format("exchanges of fields in {} memory cannot be recorded in CUDA graphs",
@@ -65,7 +65,7 @@ bool some_share_a_gpu(const solver::Target& target) {
                      [](const machine::GpuBinding::Row& row) { return row.ranks_on_gpu > 1; });
 }
 
-/// Many exchanges in one graph. Collective.
+/// Records `exchanges_per_graph` exchanges in one graph. Collective.
 device::Graph record(const Communicator& communicator, Exchange& exchange, Stream stream) {
   std::optional<device::Graph> graph;
   comm::together(communicator, [&] {
@@ -127,12 +127,12 @@ void HaloBench::check_memory(const HaloCase& the_case, const Grid& grid,
     require(fields * field * target.gpu->ranks_on_gpu,
             static_cast<double>(device::gpu_memory().free_bytes),
             fmt::format("on GPU {}", target.gpu->gpu.ordinal));
-  // Values for a GPU pass through the host, field by field.
+  // Values for a GPU are made on the host, one field at a time.
   require((on_gpu ? 1 : fields) * field * communicator_.node_size(),
           static_cast<double>(solver::node_memory().available_bytes), "on this node");
 }
 
-/// The wrong byte of the lowest rank that has one, on every rank.
+/// Returns the wrong byte of the lowest rank that has one, on every rank.
 std::optional<std::string> HaloBench::first_wrong(const KnownFields& fields) const {
   std::optional<std::string> mine;
   comm::together(communicator_, [&] { mine = fields.first_wrong(options_.neighbours); });
@@ -163,7 +163,7 @@ std::optional<double> HaloBench::link_rate(const Grid& grid) {
   return link_rates_.emplace(key, rate).first->second;
 }
 
-/// Times `work`, one exchange or a graph of them, and divides by their number.
+/// Times `work`, which is one exchange or a graph of exchanges, per exchange.
 void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
                         const std::function<void()>& work) {
   Recorder& recorder = comm::recorder(communicator_);
@@ -191,7 +191,7 @@ void HaloBench::measure(HaloTiming& timing, const solver::Target& target,
                             communicator_.size() / static_cast<double>(timing.time.repetitions));
 }
 
-/// The rate, and the ceiling that is known for it. What bounds a network is not known here.
+/// Sets the rate and its ceiling, if known; ceilings of networks are not.
 void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::Target& target) {
   if (timing.bytes == 0) return;
   timing.gigabytes_per_second =
@@ -203,7 +203,7 @@ void HaloBench::add_ceiling(HaloTiming& timing, const Grid& grid, const solver::
     timing.link_gigabytes_per_second = link_rate(grid);
 }
 
-/// Nothing, and a note why, for a transport that nobody named and that has no room.
+/// Returns null, with a note, if a transport that was not requested lacks resources.
 std::unique_ptr<Exchange> HaloBench::plan(const Trial& trial, const Grid& grid,
                                           const FieldList& fields) {
   try {
@@ -220,7 +220,7 @@ std::unique_ptr<Exchange> HaloBench::plan(const Trial& trial, const Grid& grid,
   }
 }
 
-/// Fields with values and poison. Collective.
+/// Makes fields filled with values and poison. Collective.
 std::unique_ptr<KnownFields> HaloBench::make_fields(const HaloCase& the_case, const Grid& grid,
                                                     const solver::Target& target) const {
   std::unique_ptr<KnownFields> fields;
@@ -235,7 +235,7 @@ std::unique_ptr<KnownFields> HaloBench::make_fields(const HaloCase& the_case, co
   return fields;
 }
 
-/// Nothing, and a note why, for what cannot be timed.
+/// Returns nothing, with a note, if the trial cannot be timed.
 std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   const HaloCase& the_case = trial.the_case;
   const solver::Target& target = trial.target;
@@ -271,7 +271,7 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   if (!timing.wrong && trial.graph == "on") {
     work = [&, graph = record(communicator_, exchange, stream)] {
       graph.launch(stream);
-      exchange.progress();  // throws if a GPU has given up waiting for a neighbour
+      exchange.progress();  // throws if a wait on the GPU has timed out
     };
     comm::together(communicator_, [&] { fields->fill(); });
     verify();
@@ -282,7 +282,7 @@ std::optional<HaloTiming> HaloBench::time(const Trial& trial) {
   return timing;
 }
 
-/// A rival that cannot run gets a note and an entry without times.
+/// If the rival cannot run, adds a note and returns an entry without times.
 HaloTiming HaloBench::time(const RivalTrial& trial) {
   const HaloCase& the_case = trial.the_case;
   const solver::Target& target = trial.target;

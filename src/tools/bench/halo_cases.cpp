@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to cases, without MPI.
+// Cases of bench halo from options, without MPI.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t most_fields = 1000;
 
-/// Small enough for latency to rule, large enough for bytes to, and what lies between.
+/// Returns sizes dominated by latency, by bandwidth, and in between.
 std::vector<Extents> usual_sizes(int axes) {
   std::vector<Extents> sizes;
   if (axes == 1) return {{1 << 20}};
@@ -55,7 +55,7 @@ HaloCase make_case(const HaloBenchOptions& options, const Extents& each, int ran
   return result;
 }
 
-/// Throws usage for a halo wider than the cells it is filled from.
+/// Throws usage for a halo wider than the neighbour's cells.
 void check_width(const HaloCase& the_case, std::int64_t width) {
   const Extents& each = the_case.cells_per_rank;
   for (int axis = 0; axis < each.axes(); ++axis) {
@@ -69,7 +69,7 @@ void check_width(const HaloCase& the_case, std::int64_t width) {
   }
 }
 
-/// True if some rank has a neighbour, or is its own.
+/// Returns whether some rank has a neighbour, which may be itself.
 bool something_moves(const Grid& grid) {
   for (int axis = 0; axis < grid.axes(); ++axis)
     if (grid.process_grid()[axis] > 1 || grid.periodic(axis)) return true;

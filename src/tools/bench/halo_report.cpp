@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/halo_report.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "bench/halo_bench.hpp"
 #include "bench/rivals.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
 namespace {
 
-/// What moved the halos.
+/// Returns the transports, or the title of a rival.
 std::string transport_text(const HaloTiming& timing) {
   return timing.rival.empty() ? text_of(timing.transports) : find_rival(timing.rival).title;
 }
@@ -25,7 +23,7 @@ bool is_same_case(const HaloTiming& a, const HaloTiming& b) {
          a.memory == b.memory;
 }
 
-/// Transports, and behind those of a case its rivals that ran.
+/// Returns all timings; rivals that ran follow the transports of their case.
 std::vector<HaloTiming> timings_of(const HaloBenchResult& result) {
   std::vector<HaloTiming> rows = result.timings;
   for (const HaloTiming& rival : result.rivals) {
@@ -37,7 +35,7 @@ std::vector<HaloTiming> timings_of(const HaloBenchResult& result) {
   return rows;
 }
 
-/// The median of a rival in the case of a transport.
+/// Returns the median of a rival in the case of a transport.
 std::optional<double> rival_seconds(const HaloBenchResult& result, const Rival& rival,
                                     const HaloTiming& timing) {
   for (const HaloTiming& of : result.rivals)
@@ -46,7 +44,8 @@ std::optional<double> rival_seconds(const HaloBenchResult& result, const Rival& 
   return std::nullopt;
 }
 
-/// The same over the transport's: above 1 the transport is faster. None of rivals themselves.
+/// Returns that median over the transport's: above 1 the transport is faster. Nothing for rivals
+/// themselves.
 std::optional<double> ratio_to(const HaloBenchResult& result, const Rival& rival,
                                const HaloTiming& timing) {
   const std::optional<double> seconds = rival_seconds(result, rival, timing);
@@ -58,18 +57,13 @@ constexpr auto memcpy_text =
     "one memcpy of the same number of bytes in each rank, all ranks at once";
 constexpr auto link_text = "copies of 64 MiB from each GPU to its neighbours, all at once";
 
-/// The rate as a share of a ceiling, where both are known.
-std::optional<double> share_of(const std::optional<double>& ceiling, const HaloTiming& timing) {
-  if (!ceiling || !timing.gigabytes_per_second) return std::nullopt;
-  return *timing.gigabytes_per_second / *ceiling;
-}
-
-/// What rates are compared with: a column of the table of times and a line below it.
+/// An upper bound of rates: a column of the table of times and a line below it.
 struct Ceiling {
   std::string name, text;
   std::optional<double> HaloTiming::*rate;
   std::optional<double> share(const HaloTiming& timing) const {
-    return share_of(timing.*rate, timing);
+    if (!(timing.*rate) || !timing.gigabytes_per_second) return std::nullopt;
+    return *timing.gigabytes_per_second / *(timing.*rate);
   }
 };
 
@@ -87,7 +81,7 @@ std::vector<Ceiling> ceilings_known(const HaloBenchResult& result) {
   return known;
 }
 
-/// "390 GB/s", or "390 to 395 GB/s" where cases differ.
+/// Returns "390 GB/s", or "390 to 395 GB/s" if cases differ.
 std::string rates_text(const HaloBenchResult& result, const Ceiling& ceiling) {
   double least = 0, most = 0;
   for (const HaloTiming& timing : result.timings)
@@ -114,7 +108,7 @@ std::vector<HaloTrait> halo_traits() {
       {"graph", "graph", [](const HaloTiming& timing) { return timing.graph; }}};
 }
 
-/// Rivals that some row is compared with.
+/// Returns the rivals with which some timing is compared.
 std::vector<Rival> rivals_known(const HaloBenchResult& result) {
   std::vector<Rival> known;
   for (const Rival& rival : rivals())
@@ -153,21 +147,17 @@ void add_where(Report& report, const HaloBenchResult& result) {
   report.add("mpi", "MPI", result.mpi);
 }
 
-/// Everything about each case, flat: a row is a row of a data frame.
+/// Adds everything about each case, as rows of a data frame.
 void add_json_cases(Report& report, const HaloBenchResult& result) {
-  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key :
-       {"cells_per_rank",  "process_grid",    "width",         "fields",        "memory",
-        "transport",       "graph",           "verified",      "repetitions",   "min_us",
-        "median_us",       "p99_us",          "messages",      "bytes",         "gb_per_s",
-        "memcpy_gb_per_s", "share_of_memcpy", "link_gb_per_s", "share_of_link", "pack_us",
-        "move_us",         "call_us",         "wait_us",       "unpack_us"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "cases", {"cells_per_rank",  "process_grid",    "width",         "fields",        "memory",
+                "transport",       "graph",           "verified",      "repetitions",   "min_us",
+                "median_us",       "p99_us",          "messages",      "bytes",         "gb_per_s",
+                "memcpy_gb_per_s", "share_of_memcpy", "link_gb_per_s", "share_of_link", "pack_us",
+                "move_us",         "call_us",         "wait_us",       "unpack_us"});
   for (const Rival& rival : rivals())
-    for (const char* what : {"us", "ratio"}) {
-      const std::string key = fmt::format("{}_{}", rival.name, what);
-      table.columns.push_back({key, key});
-    }
+    for (const char* what : {"us", "ratio"})
+      table.columns.push_back({fmt::format("{}_{}", rival.name, what), {}});
   for (const HaloTiming& timing : result.timings) {
     const bool timed = !timing.wrong;
     const auto us = [&](double seconds) { return timed ? Value(seconds * 1e6) : Value(); };
@@ -202,13 +192,11 @@ void add_json_cases(Report& report, const HaloBenchResult& result) {
   report.add_table(std::move(table));
 }
 
-/// Rivals apart from the cases, whose transports can be chosen.
+/// Adds rivals, separate from cases.
 void add_json_rivals(Report& report, const HaloBenchResult& result) {
-  Table table{.key = "rivals", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key :
-       {"cells_per_rank", "process_grid", "width", "fields", "memory", "rival", "not_run",
-        "verified", "repetitions", "min_us", "median_us", "p99_us", "messages", "bytes"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "rivals", {"cells_per_rank", "process_grid", "width", "fields", "memory", "rival", "not_run",
+                 "verified", "repetitions", "min_us", "median_us", "p99_us", "messages", "bytes"});
   for (const HaloTiming& timing : result.rivals) {
     const bool timed = !timing.wrong && !timing.not_run;
     const auto if_run = [&](Value value) { return timing.not_run ? Value() : std::move(value); };
@@ -223,20 +211,18 @@ void add_json_rivals(Report& report, const HaloBenchResult& result) {
 }
 
 void add_times(Report& report, const HaloBenchResult& result) {
-  Table table{
-      .key = "times",
-      .title = "one exchange: the slowest rank's us; messages and their size of the busiest rank",
-      .columns = {},
-      .audience = Audience::text};
   const std::vector<HaloTiming> rows = timings_of(result);
   const std::vector<HaloTrait> columns = columns_among(halo_traits(), rows);
-  for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  Table table = table_of(
+      "one exchange: the slowest rank's us; messages and their size of the busiest rank", columns);
   const std::vector<Ceiling> known = ceilings_known(result);
   const Format us = Format::rate("", 3);
-  for (Column column : {Column{"messages", "msgs"}, Column{"bytes", "size"},
-                        Column{"min", "min", us}, Column{"median", "median", us},
-                        Column{"p99", "p99", us}, Column{"rate", "GB/s", Format::rate("", 3)}})
-    table.columns.push_back(std::move(column));
+  table.columns.insert(table.columns.end(), {{"messages", "msgs"},
+                                             {"bytes", "size"},
+                                             {"min", "min", us},
+                                             {"median", "median", us},
+                                             {"p99", "p99", us},
+                                             {"rate", "GB/s", Format::rate("", 3)}});
   for (const Ceiling& ceiling : known)
     table.columns.push_back({ceiling.name, "% of " + ceiling.name, Format::rate("", 2)});
   const std::vector<Rival> compared = rivals_known(result);
@@ -244,13 +230,10 @@ void add_times(Report& report, const HaloBenchResult& result) {
     table.columns.push_back({rival.name, fmt::format("vs {}", rival.title), Format::rate("", 3)});
   for (const HaloTiming& timing : rows) {
     if (timing.wrong) continue;
-    std::vector<Value> row;
-    for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
-    for (Value value :
-         {Value(timing.messages), Value(bytes_text(timing.bytes)),
-          Value(timing.time.min_seconds * 1e6), Value(timing.time.median_seconds * 1e6),
-          Value(timing.time.p99_seconds * 1e6), Value(timing.gigabytes_per_second)})
-      row.push_back(std::move(value));
+    std::vector<Value> row = cells_of(columns, timing);
+    row.insert(row.end(), {timing.messages, bytes_text(timing.bytes), timing.time.min_seconds * 1e6,
+                           timing.time.median_seconds * 1e6, timing.time.p99_seconds * 1e6,
+                           timing.gigabytes_per_second});
     for (const Ceiling& ceiling : known) {
       std::optional<double> percent = ceiling.share(timing);
       if (percent) *percent *= 100;
@@ -277,13 +260,9 @@ void add_times(Report& report, const HaloBenchResult& result) {
 }
 
 void add_phases(Report& report, const HaloBenchResult& result) {
-  Table table{
-      .key = "phases",
-      .title = "phases: us per exchange, mean over ranks and repetitions, stragglers included",
-      .columns = {},
-      .audience = Audience::text};
   const std::vector<HaloTrait> columns = columns_among(halo_traits(), timings_of(result));
-  for (const HaloTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  Table table = table_of(
+      "phases: us per exchange, mean over ranks and repetitions, stragglers included", columns);
   std::vector<std::size_t> shown;
   for (std::size_t p = 0; p < 5; ++p)
     for (const HaloTiming& timing : result.timings)
@@ -295,8 +274,7 @@ void add_phases(Report& report, const HaloBenchResult& result) {
       }
   for (const HaloTiming& timing : result.timings) {
     if (timing.phases.empty()) continue;
-    std::vector<Value> row;
-    for (const HaloTrait& trait : columns) row.push_back(trait.text(timing));
+    std::vector<Value> row = cells_of(columns, timing);
     for (const std::size_t p : shown) row.push_back(timing.phases[p].second * 1e6);
     table.add(std::move(row));
   }

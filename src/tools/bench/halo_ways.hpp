@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ways to move the halos of a solve that are no transport: what programs do without one. Only
-// benchmarks can choose them.
+// Ways to move the halos of a solve without a transport, as other programs do. Only benchmarks can
+// select them.
 
 #include <cstdint>
 #include <memory>
@@ -21,24 +21,24 @@
 
 namespace halocline::bench {
 
-/// Fills the halos of a runner's levels, which must outlive it.
+/// Fills the halos of a runner's levels. The runner must outlive it.
 class HaloMover {
  public:
   virtual ~HaloMover() = default;
   HaloMover(const HaloMover&) = delete;
   HaloMover& operator=(const HaloMover&) = delete;
-  /// Fills those of a level, after earlier and before later work of `stream`. Books its time as the
-  /// exchanges of the runner do. Collective.
+  /// Fills the halos of a level, in the order of `stream`. Records its time like the runner's
+  /// exchanges. Collective.
   virtual void run(std::int64_t level, Stream stream) = 0;
 
   std::int64_t messages = 0, bytes = 0;  ///< of one run, from this rank to others
-  std::int64_t pieces = 0;  ///< of a level, which these messages are mapped from; 0: they are not
+  std::int64_t pieces = 0;  ///< mapped into a level's messages; 0: messages are not mapped
 
  protected:
   HaloMover() = default;
 };
 
-/// Where halos are to move, and whose.
+/// A case and the ranks and memory of its halos.
 struct WayPlace {
   const Communicator& communicator;
   const solver::Case& the_case;
@@ -48,28 +48,27 @@ struct WayPlace {
 
 struct HaloWay {
   const char* name;              ///< in --ways and in reports
-  const char* text;              ///< what it does
-  std::optional<Memory> memory;  ///< of the fields, for GPUs only; none: the backend's usual memory
-  /// Why it cannot move this layout and these cells, or nothing; the same on every rank.
+  const char* text;              ///< description
+  std::optional<Memory> memory;  ///< of fields on GPUs; nothing: any backend's usual memory
+  /// Returns why it cannot move this layout and these cells, or nothing; the same on every rank.
   std::optional<std::string> (*why_not_cells)(const WayPlace& place);
-  /// Why it cannot be used here, or nothing; the same on every rank. Collective.
+  /// Returns why it cannot be used here, or nothing; the same on every rank. Collective.
   std::optional<std::string> (*why_not)(const WayPlace& place);
-  /// For levels that are filled. Collective.
+  /// Makes a mover for filled levels. Collective.
   std::unique_ptr<HaloMover> (*make)(solver::Runner& runner);
-  /// Makes what has to be there while levels for it are; null: nothing.
+  /// Makes an object that must exist before and while the levels do; null: none needed.
   std::shared_ptr<void> (*prepare)(const solver::Target& target) = nullptr;
 };
 
-/// All there are.
 std::span<const HaloWay> halo_ways();
-/// Adds one, behind all others, for a program with ways of its own.
+/// Appends a way, for programs with ways of their own.
 void add_halo_way(const HaloWay& way);
 /// Null for other names.
 const HaloWay* find_halo_way(std::string_view name);
-/// Throws usage, listing all, for what is neither one of these nor a transport.
+/// Throws usage, with all names, for a name that is neither a way nor a transport.
 void check_way(const std::string& name);
 
-/// Moves halos by a way, then sweeps. The mover must outlive the steppers.
+/// A schedule that moves halos by a way, then sweeps. The mover must outlive the steppers.
 class MovedSweeps final : public solver::Schedule {
  public:
   MovedSweeps(const HaloWay& way, HaloMover& mover) : way_(way), mover_(mover) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halos of a GPU's fields by copies of these fields on the host: of all cells, or of those alone
-// that move.
+// Halos of GPU fields by copies of the fields on the host: of all cells, or of exchanged cells
+// only.
 
 #include <optional>
 #include <utility>
@@ -20,7 +20,7 @@
 namespace halocline::bench {
 namespace {
 
-/// What goes to the host before an exchange, and what comes back.
+/// Bytes copied to the host before an exchange, and back after it.
 struct Moved {
   std::vector<Run> out, in;
 };
@@ -30,8 +30,8 @@ Moved whole_array(const FieldStorage& field) {
   return {all, all};
 }
 
-/// Bricks move whole, since that is what they are for. One with cells of the halo may have owned
-/// cells, too, which are of the skin, and so go to the host before they come back.
+/// Returns the bytes of a brick, as bricks move whole. A brick with halo cells may contain owned
+/// cells; they belong to the skin, so they are copied to the host first and come back unchanged.
 std::int64_t grain_of(const FieldStorage& field) {
   const std::optional<Bricks>& bricks = field.as_bricks();
   return bricks ? bricks->brick_step.x * field.shape().element_bytes : 1;
@@ -55,7 +55,7 @@ void copy_rows(const FieldStorage& to, const FieldStorage& from, const std::vect
   for (const Run& row : rows) {
     std::byte* const target = to.bytes() + row.offset;
     const std::byte* const source = from.bytes() + row.offset;
-    // CUDA limits the length of rows, but not that of a copy.
+    // CUDA limits the length of rows, but not of plain copies.
     if (row.count == 1)
       device::copy(target, source, row.bytes, stream);
     else
@@ -95,7 +95,7 @@ class HostTwins final : public HaloMover {
  private:
   enum class Way { out, in };
 
-  /// Whole fields are copied first, for ghosts that never change but share a brick with the halo.
+  /// Copies whole fields first, for constant ghosts that share a brick with the halo.
   void make_twins() {
     const solver::Case& the_case = runner_.the_case();
     for (const std::size_t f : indices_)
@@ -118,7 +118,7 @@ class HostTwins final : public HaloMover {
   solver::Runner& runner_;
   Moved moved_;                       // of each field
   std::vector<std::size_t> indices_;  // of the fields that move
-  std::vector<FieldStorage> twins_;   // of any level: one is exchanged at a time
+  std::vector<FieldStorage> twins_;   // for one level at a time
   std::optional<Exchange> exchange_;
   device::StreamClock clock_{comm::recorder(runner_.communicator()), Phase::move, "copy"};
 };

@@ -8,10 +8,10 @@
 namespace halocline::bench {
 namespace {
 
-/// The host's ordinary loads and stores, without moving pages of managed memory about.
+/// Returns whether the host can access the memory without moving pages of managed memory.
 bool host_uses(Memory memory) { return host_reads(memory) && memory != Memory::managed; }
 
-/// T is an unsigned integer of the elements' size: bytes are moved, and compared.
+/// T is an unsigned integer of the elements' size, so that bytes are compared exactly.
 template <class T>
 class KnownFieldsOf final : public KnownFields {
  public:
@@ -59,13 +59,13 @@ class KnownFieldsOf final : public KnownFields {
     return Field<T>(grid_, {.name = name, .halo = options_.width, .memory = memory});
   }
 
-  /// The same memory, with its element type.
+  /// Returns a field of type T on the same memory.
   Field<T> view(const FieldStorage& field) const {
     return Field<T>(grid_, reinterpret_cast<T*>(field.first_owned()), field.strides(),
                     {.name = field.name(), .halo = options_.width, .memory = options_.memory});
   }
 
-  /// Fields of one shape lie in the same way in their memory, padding included.
+  /// Fields of one shape have the same memory layout, including padding.
   static void copy_all(const FieldStorage& to, const FieldStorage& from) {
     device::copy(to.bytes(), from.bytes(), from.allocated_bytes(), Stream::host());
   }
@@ -74,7 +74,7 @@ class KnownFieldsOf final : public KnownFields {
     const Int3& cells = grid_.cells().values();
     const std::int64_t index = (cell.z * cells.y + cell.y) * cells.x + cell.x;
     const auto number = static_cast<std::uint64_t>(index) * fields_.size() + field;
-    // Odd, so that different numbers stay different; and every byte differs from its neighbours'.
+    // An odd factor keeps different numbers different and makes all bytes vary.
     return static_cast<T>(number * 0x9E3779B97F4A7C15u + 1);
   }
 

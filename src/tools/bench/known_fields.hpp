@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fields whose every halo byte is known after an exchange.
+// Fields with known halo bytes after an exchange.
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@ struct KnownFieldsOptions {
   Memory memory = Memory::host;
 };
 
-/// Owned cells hold a value made of their global index and the field's number, all else is poison.
+/// Owned cells hold a value made of global index and field number; all other cells hold poison.
 class KnownFields {
  public:
   /// Throws resource and what Field throws.
@@ -27,8 +27,8 @@ class KnownFields {
   FieldList list() const;
   /// Writes values and poison, from the host; done on return.
   virtual void fill() const = 0;
-  /// Tells of the first byte of a halo that is not as after fill() and one exchange: another
-  /// rank's value, or poison where nobody's is due. All work has to be done.
+  /// Returns the first halo cell that is wrong after fill() and one exchange: it should hold
+  /// another rank's value, or poison if no rank fills it. All work must be complete.
   virtual std::optional<std::string> first_wrong(Neighbours neighbours) const = 0;
 
  protected:

@@ -14,7 +14,6 @@
 #include "base/text/format.hpp"
 #include "base/text/notes.hpp"
 #include "base/text/words.hpp"
-#include "bench/layout_report.hpp"
 #include "bench/layout_trial.hpp"
 #include "bench/usable_ways.hpp"
 #include "comm/collectives.hpp"
@@ -68,7 +67,7 @@ class LayoutBench {
   std::shared_ptr<const solver::Target> target_;
   std::vector<LayoutCase> cases_;
   stencil::SweepOptions sweep_options_;
-  // Over bricks or over rows.
+  // By: over bricks or over rows, kernels.
   std::map<std::pair<bool, Kernels>, std::unique_ptr<stencil::Sweep>> sweeps_;
   std::optional<solver::ReferenceResult> plain_;  // on rank 0
   Checksums plain_checksums_;
@@ -124,7 +123,7 @@ void LayoutBench::check_room_for_plain(const solver::Reference& reference) const
                             bytes_text(wanted), bytes_text(free), on_gpu ? " on its GPU" : ""));
 }
 
-/// What all combinations are compared with: no exchange, no split, rows.
+/// Solves on one rank with rows, as the reference for all combinations.
 void LayoutBench::solve_plain() {
   solver::Case in_rows = cases_[0].the_case;
   in_rows.brick = {};
@@ -147,7 +146,7 @@ void LayoutBench::solve_plain() {
   result_.checksum = plain_checksums_[0];
 }
 
-/// Null, with a note, where none can be made.
+/// Returns null, with a note, if there is no such kernel.
 stencil::Sweep* LayoutBench::sweep_for(const LayoutCase& layout, Kernels kernels) {
   const std::pair which{layout.the_case.brick.axes() > 0, kernels};
   const auto known = sweeps_.find(which);
@@ -175,7 +174,7 @@ Checksums LayoutBench::checksums_of(const LayoutTrial& trial) const {
   return comm::sum_over_ranks(communicator_, mine);
 }
 
-/// What differs from the plain run, or nothing. Collective.
+/// Returns the difference from the plain run, or nothing. Collective.
 std::optional<std::string> LayoutBench::difference(const LayoutTrial& trial) const {
   const Checksums checksums = checksums_of(trial);
   if (checksums == plain_checksums_) return std::nullopt;
@@ -191,7 +190,7 @@ std::optional<std::string> LayoutBench::difference(const LayoutTrial& trial) con
                      cells.text);
 }
 
-/// As all combinations do the same sweeps, what was timed is compared as well. Collective.
+/// Compares the state after the timed sweeps, which are the same for all combinations. Collective.
 std::optional<std::string> LayoutBench::difference_at_end(const LayoutTrial& trial,
                                                           const LayoutTiming& timing) {
   const Checksums checksums = checksums_of(trial);
@@ -203,7 +202,7 @@ std::optional<std::string> LayoutBench::difference_at_end(const LayoutTrial& tri
                      checksums[0], end_->second[0], end_->first);
 }
 
-/// Adds what all ranks measured.
+/// Adds the times of all ranks.
 void LayoutBench::add(const std::vector<LayoutTrial::Times>& mine, LayoutTiming& timing) {
   const auto sweeps = static_cast<double>(options_.sweeps);
   for (const LayoutTrial::Times& times : mine)
@@ -304,12 +303,8 @@ void LayoutBench::compare_kernels(const UsableWay& way, const LayoutCase& layout
   result_.kernels.push_back(std::move(gain));
 }
 
-/// What cannot be had is noted.
+/// Adds a timing, or a note if the combination is not available.
 void LayoutBench::try_out(const UsableWay& way, const LayoutCase& layout) {
-  const auto leave_out = [&](std::string_view why) {
-    notes_.add(
-        fmt::format("{} is left out: {}", name_of(way.name, layout.layout, layout.steps), why));
-  };
   if (way.own != nullptr)
     if (const auto why_not =
             way.own->why_not_cells({communicator_, layout.the_case, *way.target, options_.proofs}))
@@ -321,7 +316,8 @@ void LayoutBench::try_out(const UsableWay& way, const LayoutCase& layout) {
     result_.timings.push_back(time(parts_of(way, layout, *sweep)));
   } catch (const Error& error) {  // the same on every rank
     if (error.kind() != ErrorKind::unavailable && error.kind() != ErrorKind::resource) throw;
-    leave_out(error.what());
+    notes_.add(fmt::format("{} is left out: {}", name_of(way.name, layout.layout, layout.steps),
+                           error.what()));
   }
 }
 

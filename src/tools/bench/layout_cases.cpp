@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to cases, without MPI.
+// Cases of bench layout from options, without MPI.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ void check_steps(const LayoutBenchOptions& options) {
   for (const std::int64_t steps : options.steps) {
     if (steps < 1)
       refuse(fmt::format("an exchange cannot serve {} sweeps; use --steps 1 or more", steps));
-    // Else a repetition would have parts of exchanges.
+    // Otherwise a repetition would contain partial exchanges.
     if (options.sweeps % steps != 0)
       refuse(fmt::format("{} are no whole number of exchanges that serve {} each; use --sweeps {}",
                          counted(options.sweeps, "sweep"), steps,
@@ -45,7 +45,8 @@ void check_words(const LayoutBenchOptions& options) {
                        options.backend));
 }
 
-/// As near to a cube as it can be, for neighbours across all faces, edges and corners.
+/// Returns the process grid nearest to a cube, so that there are neighbours across faces, edges and
+/// corners.
 Extents usual_process_grid(int axes, int ranks) {
   const auto longest = [](const Extents& grid) {
     return std::max({grid.values().x, grid.values().y, grid.values().z});
@@ -67,7 +68,7 @@ SolveOptions plain_options(const LayoutBenchOptions& options, int ranks, Process
                            ? options.process_grid
                            : usual_process_grid(solve.cells_per_rank.axes(), ranks);
   if (!options.precision.empty()) solve.precision = solver::read_precision(options.precision);
-  solve.norm = Norm::none;  // nothing but halos keeps ranks together
+  solve.norm = Norm::none;  // only halos synchronize ranks
   solve.sweeps = options.sweeps + 1;
   return solve;
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/layout_report.hpp"
-
 #include <algorithm>
 #include <vector>
 
@@ -8,8 +6,8 @@
 
 #include "base/text/words.hpp"
 #include "bench/halo_ways.hpp"
+#include "bench/layout_bench.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
@@ -31,18 +29,15 @@ void add_where(Report& report, const LayoutBenchResult& result) {
   report.add_json("judge", result.checker);
 }
 
-/// Everything about each combination, flat: a row is a row of a data frame.
+/// Adds everything about each combination, as rows of a data frame.
 void add_json_cases(Report& report, const LayoutBenchResult& result) {
-  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key : {"way", "layout", "brick", "steps", "memory", "messages", "bytes",
-                          "needed_bytes", "mapped_pieces", "verified", "us_per_sweep", "best_us",
-                          "median_us", "worst_us", "glups", "glups_per_rank", "redundant_updates"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "cases", {"way", "layout", "brick", "steps", "memory", "messages", "bytes", "needed_bytes",
+                "mapped_pieces", "verified", "us_per_sweep", "best_us", "median_us", "worst_us",
+                "glups", "glups_per_rank", "redundant_updates"});
   for (const std::string_view phase : layout_phases)
-    for (const char* what : {"us", "deviation_us"}) {
-      const std::string key = fmt::format("{}_{}", phase, what);
-      table.columns.push_back({key, key});
-    }
+    for (const char* what : {"us", "deviation_us"})
+      table.columns.push_back({fmt::format("{}_{}", phase, what), {}});
   for (const LayoutTiming& timing : result.timings) {
     const auto if_timed = [&](Value value) { return timing.wrong ? Value() : std::move(value); };
     std::vector<double> us;
@@ -73,12 +68,9 @@ void add_json_cases(Report& report, const LayoutBenchResult& result) {
   report.add_table(std::move(table));
 }
 
-/// What the ways do that are no transport.
+/// Describes ways that are not transports.
 void add_texts(Report& report, const LayoutBenchResult& result) {
-  Table table{.key = "ways",
-              .title = "",
-              .columns = {{"name", "name"}, {"text", "text"}},
-              .audience = Audience::json};
+  Table table = json_table("ways", {"name", "text"});
   for (const HaloWay& way : halo_ways()) {
     if (std::none_of(result.timings.begin(), result.timings.end(),
                      [&](const LayoutTiming& timing) { return timing.way == way.name; }))
@@ -89,7 +81,6 @@ void add_texts(Report& report, const LayoutBenchResult& result) {
   report.add_table(std::move(table));
 }
 
-/// Those that were timed.
 void add_times(Report& report, const LayoutBenchResult& result) {
   const Format us = Format::rate("", 4), rate = Format::rate("", 3);
   Table table{.key = "times",
@@ -150,9 +141,8 @@ void add_phases(Report& report, const LayoutBenchResult& result) {
       const RankSpread& phase = timing.phases[p];
       if (phase.max == 0) continue;
       std::vector<Value> row = name;
-      for (Value value : {Value(layout_phases[p]), Value(phase.min * 1e6), Value(phase.mean * 1e6),
-                          Value(phase.max * 1e6), Value(phase.deviation * 1e6)})
-        row.push_back(std::move(value));
+      row.insert(row.end(), {layout_phases[p], phase.min * 1e6, phase.mean * 1e6, phase.max * 1e6,
+                             phase.deviation * 1e6});
       table.add(std::move(row));
       name = {"", "", ""};
     }
@@ -165,7 +155,6 @@ void add_phases(Report& report, const LayoutBenchResult& result) {
     report.add_line(line);
 }
 
-/// What the shape of the kernels gains.
 void add_kernels(Report& report, const LayoutBenchResult& result) {
   if (result.kernels.empty()) return;
   const Format us = Format::rate("", 4);

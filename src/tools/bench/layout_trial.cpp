@@ -37,7 +37,7 @@ LayoutTrial::Times LayoutTrial::run(std::int64_t sweeps) {
   using Next = solver::Pauses::Next;
   const solver::Execution execution{
       .schedule = moved_sweeps_ ? moved_sweeps_.get() : &solver::find_schedule("sequential")};
-  // A run that ended with the last sweep that counts would give that one no rim.
+  // Further sweeps follow, as the last sweep of a run has no redundant updates.
   solver::Case longer = runner_.the_case();
   longer.sweeps = sweeps + longer.halo_depth;
   const solver::Pauses pauses{.intervals = {sweeps + 1},

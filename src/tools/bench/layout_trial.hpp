@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One combination of a layout, a way to move halos, and sweeps per exchange, ready to run.
+// A runnable combination of a layout, a way to move halos, and sweeps per exchange.
 
 #include <array>
 #include <cstdint>
@@ -27,13 +27,14 @@ class LayoutTrial {
   /// constructor of Runner does.
   explicit LayoutTrial(const LayoutTrialParts& parts);
 
-  /// Seconds of this rank, without those of the first sweep.
+  /// Seconds of this rank, without the first sweep.
   struct Times {
     double loop = 0;
     std::array<double, layout_phases.size()> phases{};
   };
-  /// Runs `sweeps` sweeps, a multiple of those per exchange, after a first one, from where the run
-  /// before ended. So what is timed has as many exchanges, and rims as wide, as each serves.
+  /// Continues the previous run with a first sweep, which is not timed, and `sweeps` timed sweeps,
+  /// a multiple of those per exchange. So the timed sweeps include a whole number of exchanges with
+  /// all redundant updates.
   Times run(std::int64_t sweeps);
 
   const solver::Runner& runner() const { return runner_; }
@@ -45,11 +46,11 @@ class LayoutTrial {
 
  private:
   const Communicator& communicator_;
-  std::shared_ptr<void> prepared_;  // by the way
+  std::shared_ptr<void> prepared_;  // by HaloWay::prepare
   solver::Runner runner_;
   std::unique_ptr<HaloMover> mover_;                // null: the runner's exchange
   std::unique_ptr<solver::Schedule> moved_sweeps_;  // null without a mover
-  std::size_t level_ = 0;                           // with the newest values
+  std::size_t level_ = 0;                           // has the newest values
 };
 
 }  // namespace halocline::bench

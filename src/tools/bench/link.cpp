@@ -37,7 +37,7 @@ double link_gigabytes_per_second(const Communicator& communicator, const Grid& g
   const auto count = static_cast<std::int64_t>(peers.size());
   const std::int64_t most = comm::max_over_ranks(communicator, count);
   const std::int64_t each = sent_bytes / most;
-  std::vector<Window::Offsets> offsets;  // where each of them writes
+  std::vector<Window::Offsets> offsets;  // that each neighbour writes to
   for (std::int64_t p = 0; p < count; ++p) offsets.push_back({p * each, 0, 0});
 
   std::shared_ptr<void> from;

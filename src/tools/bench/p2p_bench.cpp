@@ -25,17 +25,17 @@ namespace {
 
 using proof::GpuPair;
 
-// Reading the clock, and on a GPU waiting for it, is not to be seen in the latency of small
-// messages.
+// Small messages are timed several at once, to hide the time to read the clock and to wait for a
+// GPU.
 constexpr std::int64_t most_bytes_of_several = 8 << 10;
 constexpr std::int64_t trips_of_short_ones = 10;
 
-/// What two ranks find out, to be told to the others.
+/// Times measured by two ranks, broadcast to the others.
 struct Times {
   timing::TimeSummary latency, one_way, both_ways;
 };
 
-/// One memory, and what the proofs say of it.
+/// One memory and its proofs.
 struct MemoryTarget {
   solver::Target target;
   exchange::ProvedTransports proved;
@@ -46,7 +46,7 @@ void scale(timing::TimeSummary& time, double factor) {
     *seconds *= factor;
 }
 
-/// Keeps what is done, if that is wanted.
+/// Wraps work so that its spans are recorded, if requested.
 using RecordSpans = std::function<std::function<void()>(P2pWork what, std::int64_t messages,
                                                         std::function<void()> work)>;
 
@@ -59,7 +59,7 @@ Times time_path(const Communicator& pair, PairPath& path, std::int64_t bytes,
   times.latency = timing::time_together(
       pair, loop, record(P2pWork::round_trips, 2 * trips, [&] { path.round_trips(trips); }));
   scale(times.latency, 0.5 / static_cast<double>(trips));
-  // A window is many messages already.
+  // Fewer repetitions, since a window consists of many messages.
   loop.fewest = 5;
   loop.warm_up = 1;
   times.one_way = timing::time_together(
@@ -115,7 +115,7 @@ GpuPair P2pBench::kind_of(const RankPair& ranks, const solver::Target& target) c
                                                              : GpuPair::same_node;
 }
 
-/// Those that are wanted, or all, as far as they serve such ranks.
+/// Returns the requested transports, or all, that serve such ranks.
 std::vector<std::string> P2pBench::transports_for(const RankPair& ranks,
                                                   const MemoryTarget& memory) {
   const transport::Pair pair =
@@ -134,7 +134,7 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks,
       names.push_back(name);
       continue;
     }
-    // What serves no such memory at all is no news, unless it was asked for.
+    // No note about transports that do not serve this memory, unless they were requested.
     if (!wanted.empty() || !transport->unavailable(pair, fields))
       notes_.add(
           fmt::format("transport {} is not timed with {} memory{}: {}", name, name_of(fields),
@@ -143,7 +143,7 @@ std::vector<std::string> P2pBench::transports_for(const RankPair& ranks,
   return names;
 }
 
-/// Tells what the first rank of a pair knows to all.
+/// Broadcasts results from the first rank of a pair to all ranks.
 void P2pBench::broadcast_times(P2pTiming& timing, Times& times, std::string wrong, Notes& notes) {
   const int root = timing.ranks.first;
   std::string bytes(sizeof times, '\0');
@@ -162,14 +162,14 @@ void P2pBench::broadcast_times(P2pTiming& timing, Times& times, std::string wron
     notes_.add(lines.substr(at, end - at));
 }
 
-/// Adds a timing; false, and a note why, if such messages cannot be sent here.
+/// Adds a timing. Returns false, with a note, if such messages cannot be sent here.
 bool P2pBench::time(P2pTiming timing, const std::optional<Communicator>& pair,
                     const solver::Target& target) {
   Times times{};
   std::string wrong;
   Notes notes;
   const auto work = [&] {
-    // What is sent, what is received, and a copy to check it.
+    // Sent and received messages, and a copy for the check.
     comm::together(*pair, [&] {
       solver::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
                                      .what = fmt::format("messages of {} bytes", timing.bytes),

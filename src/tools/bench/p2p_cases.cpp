@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to pairs and sizes, and what stands out: without MPI.
+// Pairs and sizes of bench p2p from options, and outliers, without MPI.
 
 #include <algorithm>
 
@@ -18,8 +18,8 @@ namespace {
 // MPI counts the bytes of a message in 32 bits.
 constexpr std::int64_t most_bytes_of_trip = std::int64_t{1} << 30;
 constexpr std::int64_t most_messages = 10'000;
-// Pairs of four H200 differ by 1 % in bandwidth by peer, and by 12 % by staged, in latency by as
-// much; a link of half the width is what to look for.
+// Pairs of four H200 differ by 1 % in bandwidth by peer and by 12 % by staged, and as much in
+// latency. The limits detect links of half the width.
 constexpr double least_share_of_bandwidth = 0.75, most_of_latency = 1.5;
 constexpr std::size_t fewest_to_compare = 3;
 
@@ -33,13 +33,13 @@ void check_transport(const std::string& name) {
   refuse(fmt::format("unknown transport '{}' between two ranks; choose from: {}", name, names));
 }
 
-/// What two timings have to share to be compared.
+/// Returns whether two timings can be compared.
 bool alike(const P2pTiming& a, const P2pTiming& b) {
   return a.kind == b.kind && a.memory == b.memory && a.transport == b.transport &&
          a.bytes == b.bytes;
 }
 
-/// Which pairs of `alike` ones stand out by one of their times; a bandwidth is their inverse.
+/// Adds outliers among `alike` pairs by one of their times. A bandwidth is the inverse of a time.
 void find_outliers(const std::vector<const P2pTiming*>& alike, timing::TimeSummary P2pTiming::*time,
                    const std::string& what, std::vector<P2pOutlier>& found) {
   if (alike.size() < fewest_to_compare) return;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/p2p_report.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -8,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/text/words.hpp"
+#include "bench/p2p_bench.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 
 namespace halocline::bench {
 namespace {
@@ -21,7 +19,7 @@ constexpr auto one_way_text =
 constexpr auto both_ways_text = "such a window in each direction at once, as osu_bibw";
 constexpr auto unit_text = "1 MB/s is 10^6 bytes per second";
 
-// Beyond, a matrix is wider than a page; its values are in the JSON report.
+// A larger matrix is wider than a page; the JSON report has all values.
 constexpr int most_ranks_in_a_matrix = 10;
 
 std::string_view kind_text(proof::GpuPair kind) {
@@ -29,9 +27,9 @@ std::string_view kind_text(proof::GpuPair kind) {
   return texts[static_cast<std::size_t>(kind)];
 }
 
-/// What was measured of one size between all pairs of a kind.
+/// Measurements of one size for all pairs of a kind.
 struct Point {
-  const P2pTiming* first;  ///< stands for what they share
+  const P2pTiming* first;  ///< represents the common properties
   std::vector<const P2pTiming*> pairs{};
 };
 
@@ -41,7 +39,7 @@ bool belongs(const Point& point, const P2pTiming& timing) {
          of.bytes == timing.bytes;
 }
 
-/// Memory, kind of pair, transport and size, in this order; what was wrong is left out.
+/// Groups correct timings by memory, kind of pair, transport and size.
 std::vector<Point> points_of(const P2pBenchResult& result) {
   std::vector<Point> points;
   for (const P2pTiming& timing : result.timings) {
@@ -58,7 +56,7 @@ std::vector<Point> points_of(const P2pBenchResult& result) {
   return points;
 }
 
-/// The median over pairs.
+/// Returns the median over pairs.
 double median_of(const Point& point, timing::TimeSummary P2pTiming::*time,
                  double timing::TimeSummary::*seconds) {
   std::vector<double> values;
@@ -82,21 +80,19 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
        [](const Point& point) { return std::string(kind_text(point.first->kind)); }},
       {"transport", "", [](const Point& point) { return point.first->transport; }},
       {"message", "", [](const Point& point) { return bytes_text(point.first->bytes); }}};
-  Table table{.key = "curves",
-              .title = fmt::format("latency in us, bandwidth in GB/s{}",
-                                   most_pairs(points) > 1 ? "; medians over pairs" : ""),
-              .columns = {},
-              .audience = Audience::text};
   const std::vector<PointTrait> columns = columns_among(traits, points);
-  for (const PointTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  Table table = table_of(fmt::format("latency in us, bandwidth in GB/s{}",
+                                     most_pairs(points) > 1 ? "; medians over pairs" : ""),
+                         columns);
   const Format us = Format::rate("", 3), rate = Format::rate("", 4);
-  for (Column column : {Column{"pairs", "pairs"}, Column{"min", "min", us},
-                        Column{"latency", "latency", us}, Column{"p99", "p99", us},
-                        Column{"one_way", "one way", rate}, Column{"both_ways", "both ways", rate}})
-    if (column.key != "pairs" || most_pairs(points) > 1) table.columns.push_back(std::move(column));
+  if (most_pairs(points) > 1) table.columns.push_back({"pairs", "pairs"});
+  table.columns.insert(table.columns.end(), {{"min", "min", us},
+                                             {"latency", "latency", us},
+                                             {"p99", "p99", us},
+                                             {"one_way", "one way", rate},
+                                             {"both_ways", "both ways", rate}});
   for (const Point& point : points) {
-    std::vector<Value> row;
-    for (const PointTrait& trait : columns) row.push_back(trait.text(point));
+    std::vector<Value> row = cells_of(columns, point);
     if (most_pairs(points) > 1) row.push_back(point.pairs.size());
     const auto us_of = [&](double timing::TimeSummary::*seconds) {
       return Value(1e6 * median_of(point, &P2pTiming::latency, seconds));
@@ -107,11 +103,10 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
           megabytes_per_second(result, *point.first,
                                median_of(point, time, &timing::TimeSummary::median_seconds)));
     };
-    for (Value value :
-         {us_of(&timing::TimeSummary::min_seconds), us_of(&timing::TimeSummary::median_seconds),
-          us_of(&timing::TimeSummary::p99_seconds), rate_of(&P2pTiming::one_way, 1),
-          rate_of(&P2pTiming::both_ways, 2)})
-      row.push_back(std::move(value));
+    row.insert(row.end(), {us_of(&timing::TimeSummary::min_seconds),
+                           us_of(&timing::TimeSummary::median_seconds),
+                           us_of(&timing::TimeSummary::p99_seconds),
+                           rate_of(&P2pTiming::one_way, 1), rate_of(&P2pTiming::both_ways, 2)});
     table.add(std::move(row));
   }
   report.add_line("");
@@ -124,7 +119,7 @@ void add_curves(Report& report, const P2pBenchResult& result, const std::vector<
                   result.window));
 }
 
-/// Every pair by one transport: latency above the diagonal, bandwidth below.
+/// Adds a matrix of all pairs for one transport: latency above the diagonal, bandwidth below.
 void add_matrix(Report& report, const P2pBenchResult& result, const P2pTiming& like,
                 std::int64_t smallest, std::int64_t largest) {
   Table table{
@@ -172,15 +167,13 @@ void add_matrices(Report& report, const P2pBenchResult& result) {
   }
 }
 
-/// Everything about each pair, flat: a row is a row of a data frame.
+/// Adds everything about each pair, as rows of a data frame.
 void add_json_cases(Report& report, const P2pBenchResult& result) {
-  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key :
-       {"ranks", "pair", "memory", "transport", "bytes", "verified", "repetitions",
-        "latency_min_us", "latency_us", "latency_p99_us", "one_way_best_mb_per_s",
-        "one_way_mb_per_s", "one_way_p99_mb_per_s", "both_ways_best_mb_per_s", "both_ways_mb_per_s",
-        "both_ways_p99_mb_per_s"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "cases", {"ranks", "pair", "memory", "transport", "bytes", "verified", "repetitions",
+                "latency_min_us", "latency_us", "latency_p99_us", "one_way_best_mb_per_s",
+                "one_way_mb_per_s", "one_way_p99_mb_per_s", "both_ways_best_mb_per_s",
+                "both_ways_mb_per_s", "both_ways_p99_mb_per_s"});
   for (const P2pTiming& timing : result.timings) {
     std::vector<Value> row{std::vector<int>{timing.ranks.first, timing.ranks.second},
                            proof::name_of(timing.kind),
@@ -219,10 +212,8 @@ std::string words_for(const P2pOutlier& outlier, const P2pBenchResult& result) {
 }
 
 void add_json_outliers(Report& report, const std::vector<P2pOutlier>& outliers) {
-  Table table{.key = "outliers", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key :
-       {"ranks", "pair", "memory", "transport", "bytes", "what", "share_of_median"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "outliers", {"ranks", "pair", "memory", "transport", "bytes", "what", "share_of_median"});
   for (const P2pOutlier& outlier : outliers)
     table.add({std::vector<int>{outlier.ranks.first, outlier.ranks.second},
                proof::name_of(outlier.kind), outlier.memory, outlier.transport, outlier.bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What ranks sent when they were measured, for trace viewers.
+// Timelines of p2p measurements for trace viewers.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,36 +17,36 @@ namespace halocline::bench {
 
 struct P2pBenchResult;
 
-/// What a pair of ranks repeats to measure.
+/// Kinds of measurements between two ranks.
 enum class P2pWork { round_trips, one_way, both_ways };
 std::string_view name_of(P2pWork work);
 
-/// One repetition, as one of the two ranks saw it.
+/// One repetition on one of the two ranks.
 struct P2pSpan {
   int rank = 0;
   std::size_t timing = 0;  ///< in P2pBenchResult::timings
   P2pWork work = P2pWork::round_trips;
-  std::int64_t messages = 0;  ///< one after the other, both ways counted
+  std::int64_t messages = 0;  ///< consecutive messages, in both directions together
   double start_seconds = 0, seconds = 0;
 
   friend bool operator==(const P2pSpan&, const P2pSpan&) = default;
 };
 
-/// Keeps the first repetitions of each measurement of this rank, those to warm up among them.
+/// Records the first repetitions of each measurement on this rank, including warm-up.
 class P2pSpans {
  public:
-  /// Of each measurement.
+  /// Recorded repetitions per measurement.
   static constexpr int most = 100;
 
-  /// Begins the time, together with the other ranks. Collective.
+  /// Starts the clock on all ranks together. Collective.
   explicit P2pSpans(const Communicator& communicator);
 
-  /// Returns `work`, which is kept as often as it is to be. `span` has what is known beforehand.
+  /// Wraps `work` so that its first `most` calls are recorded. `span` has the known members.
   std::function<void()> keep(const P2pSpan& span, std::function<void()> work);
-  /// Forgets what was kept of a measurement that came to nothing.
+  /// Removes the spans of a failed measurement.
   void forget(std::size_t timing);
 
-  /// Returns the spans of all ranks on rank 0, nothing elsewhere. Collective.
+  /// Returns the spans of all ranks on rank 0, and none on other ranks. Collective.
   std::vector<P2pSpan> gather() const;
 
  private:
@@ -55,7 +55,7 @@ class P2pSpans {
   std::vector<P2pSpan> spans_;
 };
 
-/// Writes the spans of a result, a process for each rank.
+/// Returns the trace of a result, with a process for each rank.
 std::string trace_of(const P2pBenchResult& result);
 
 }  // namespace halocline::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halos of fields in memory that the host and a GPU reach: the host packs, whoever sweeps.
+// Halos packed by the host, for fields in memory that both host and GPU can access.
 
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace halocline::bench {
 namespace {
 
-// The driver moves managed memory by blocks of 64 KiB at least.
+// The driver moves managed memory in blocks of at least 64 KiB.
 constexpr std::int64_t block_bytes = std::int64_t{64} << 10;
 
 class PackedByHost : public HaloMover {

@@ -17,9 +17,9 @@
 namespace halocline::bench {
 namespace {
 
-constexpr std::int64_t answer_bytes = 4;
+constexpr std::int64_t reply_bytes = 4;
 
-/// MPI's own calls on memory of this kind.
+/// Plain MPI calls on memory of this kind.
 class MpiPath final : public PairPath {
  public:
   MpiPath(const Communicator& all, const PairPathOptions& options, int turn)
@@ -45,8 +45,8 @@ class MpiPath final : public PairPath {
   mpi::PlainPair messages_;
 };
 
-/// A row of bytes on two ranks: the first one's are the second one's lower halo, and the other way
-/// round. Which halo is wanted decides who sends.
+/// A field of bytes on two ranks, each rank's bytes being the halo of the other. The halo widths
+/// determine which rank sends.
 class Row {
  public:
   Row(const Communicator& pair, const PairPathOptions& options, std::int64_t bytes)
@@ -70,19 +70,19 @@ class Row {
   Field<std::byte> field_;
 };
 
-/// Exchanges by one transport of ours.
+/// Exchanges by one of Halocline's transports.
 class ExchangePath final : public PairPath {
  public:
-  ExchangePath(const Communicator& pair, const PairPathOptions& options, Row row, Row answer,
+  ExchangePath(const Communicator& pair, const PairPathOptions& options, Row row, Row reply,
                Notes& notes)
       : PairPath(options, pair.rank()),
         pair_(pair),
         row_(std::move(row)),
-        answer_(std::move(answer)),
+        reply_(std::move(reply)),
         there_(row_.exchange(pair, options, {{options.bytes, 0, 0}, {}})),
         back_(row_.exchange(pair, options, {{}, {options.bytes, 0, 0}})),
         both_(row_.exchange(pair, options, options.bytes)),
-        answering_(answer_.exchange(pair, options, {{}, {answer_bytes, 0, 0}})) {
+        replying_(reply_.exchange(pair, options, {{}, {reply_bytes, 0, 0}})) {
     for (const std::string& note : both_.info().notes) notes.add(note);
   }
 
@@ -95,7 +95,7 @@ class ExchangePath final : public PairPath {
   }
   void one_way(std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) there_.run(stream());
-    answering_.run(stream());
+    replying_.run(stream());
     link::wait_for(pair_, stream());
   }
   void both_ways(std::int64_t count) override {
@@ -109,15 +109,16 @@ class ExchangePath final : public PairPath {
   std::byte* in() const override { return row_.halo(); }
 
   Communicator pair_;
-  Row row_, answer_;
-  Exchange there_, back_, both_, answering_;
+  Row row_, reply_;
+  Exchange there_, back_, both_, replying_;
 };
 
 }  // namespace
 
 PairPath::PairPath(const PairPathOptions& options, int turn) : options_(options), turn_(turn) {}
 
-/// Sends what another round's bytes are, over what the one before has left.
+/// Sends the data of a round, which overwrites the previous round's, and checks it if it comes
+/// here.
 template <class Send>
 std::optional<std::string> PairPath::after(int round, bool comes_here, const Send& send) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(options_.bytes));
@@ -155,12 +156,12 @@ std::unique_ptr<PairPath> make_pair_path(const Communicator& all, const Communic
     comm::together(pair, [&] { path = std::make_unique<MpiPath>(all, options, pair.rank()); });
     return path;
   }
-  std::optional<Row> row, answer;
+  std::optional<Row> row, reply;
   comm::together(pair, [&] {
     row.emplace(pair, options, options.bytes);
-    answer.emplace(pair, options, answer_bytes);
+    reply.emplace(pair, options, reply_bytes);
   });
-  return std::make_unique<ExchangePath>(pair, options, std::move(*row), std::move(*answer), notes);
+  return std::make_unique<ExchangePath>(pair, options, std::move(*row), std::move(*reply), notes);
 }
 
 }  // namespace halocline::bench

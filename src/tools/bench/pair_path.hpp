@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How bytes get from one rank's memory to another's, and back: what is timed between two ranks.
+// Messages between two ranks, for timing.
 
 #include <memory>
 #include <optional>
@@ -17,12 +17,13 @@ namespace halocline::bench {
 struct PairPathOptions {
   std::string transport;
   Memory memory = Memory::host;
-  Stream stream = Stream::host();  ///< of the GPU that reaches the memory, if one does
+  Stream stream = Stream::host();  ///< of the GPU that reads the memory, if any
   std::int64_t bytes = 0;          ///< of each message
-  int ranks[2];                    ///< in the communicator of all, the first one first
+  int ranks[2];                    ///< first and second, in the communicator of all ranks
 };
 
-/// Messages between two ranks. What both have to call together is done on return: on a GPU, too.
+/// Messages between two ranks. Both call each function together; its work, also on GPUs, is
+/// complete on return.
 class PairPath {
  public:
   virtual ~PairPath() = default;
@@ -31,21 +32,21 @@ class PairPath {
 
   /// A message from the first to the second, then one back, `count` times.
   virtual void round_trips(std::int64_t count) = 0;
-  /// `count` messages from the first to the second, then a short answer.
+  /// `count` messages from the first to the second, then a short reply.
   virtual void one_way(std::int64_t count) = 0;
   /// `count` messages each way at once.
   virtual void both_ways(std::int64_t count) = 0;
 
-  /// Sends as all of the above do and compares every byte that came: each tells of sender,
-  /// receiver, place and round. Another `round` each time. Returns what was wrong, to the rank
-  /// that saw it. Both must call it together.
+  /// Sends as the functions above and checks every byte, which depends on sender, receiver,
+  /// position and round. Use a different `round` for each call. Returns the first error on the rank
+  /// that detects it. Both ranks must call it together.
   std::optional<std::string> first_wrong(int round);
 
  protected:
   explicit PairPath(const PairPathOptions& options, int turn);
 
-  virtual std::byte* out() const = 0;  ///< what is sent
-  virtual std::byte* in() const = 0;   ///< where it comes
+  virtual std::byte* out() const = 0;  ///< sent memory
+  virtual std::byte* in() const = 0;   ///< received memory
 
   bool is_first() const { return turn_ == 0; }
   int me() const { return options_.ranks[turn_]; }
@@ -60,14 +61,14 @@ class PairPath {
   int turn_;
 };
 
-/// Opens one. `mpi` and `gpu_aware` are MPI's own calls on the communicator of all ranks, `all`;
-/// every other transport is that of an Exchange of the two ranks of `pair`, one message of which
-/// follows the other. Notes are what such exchanges tell of themselves. Collective over `pair`;
-/// throws what making an Exchange throws, the same on both.
+/// Makes a path. `mpi` and `gpu_aware` are plain MPI calls on the communicator of all ranks, `all`;
+/// other transports are those of an Exchange between the ranks of `pair`, with one message after
+/// another. Adds the notes of the exchanges. Collective over `pair`; throws what making an Exchange
+/// throws, the same on both ranks.
 std::unique_ptr<PairPath> make_pair_path(const Communicator& all, const Communicator& pair,
                                          const PairPathOptions& options, Notes& notes);
 
-/// True for what make_pair_path() sends by MPI's own calls.
+/// Returns whether make_pair_path() uses plain MPI calls.
 bool is_plain_mpi(const std::string& transport);
 
 }  // namespace halocline::bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ways to fill halos without Halocline, to be timed beside its transports. None of them can be
-// selected for an exchange.
+// Ways to fill halos without Halocline, timed for comparison with its transports.
 
 #include <cstdint>
 #include <memory>
@@ -18,21 +17,22 @@
 
 namespace halocline::bench {
 
-/// Between whom halos move, and where they lie.
+/// The ranks between which halos move, and their memory.
 struct RivalPlace {
   const Communicator& communicator;
   const Grid& grid;
   Memory memory = Memory::host;
-  std::optional<std::string> proofs{};  ///< as ExchangeOptions::proofs
+  std::optional<std::string> proofs{};  ///< see ExchangeOptions::proofs
 };
 
-/// Fills the halos of some fields, all of their width; the fields must outlive it.
+/// Fills the full halos of fields, which must outlive it.
 class RivalExchange {
  public:
   virtual ~RivalExchange() = default;
   RivalExchange(const RivalExchange&) = delete;
   RivalExchange& operator=(const RivalExchange&) = delete;
-  /// Once, done on return. The work of GPUs on the fields has to be done. Collective.
+  /// Fills the halos once; complete on return. Work of GPUs on the fields must be complete.
+  /// Collective.
   virtual void run() = 0;
 
   std::int64_t messages = 0, bytes = 0;  ///< of one run, from this rank to others
@@ -44,15 +44,14 @@ class RivalExchange {
 struct Rival {
   const char* name;   ///< in --rivals and in JSON
   const char* title;  ///< in tables
-  const char* text;   ///< what it does
-  /// Why it cannot run here, or nothing; the same on every rank. Collective.
+  const char* text;   ///< description
+  /// Returns why it cannot run here, or nothing; the same on every rank. Collective.
   std::optional<std::string> (*why_not)(const RivalPlace& place);
   /// Collective; throws communication if MPI fails.
   std::unique_ptr<RivalExchange> (*make)(const RivalPlace& place, const FieldList& fields,
                                          Neighbours neighbours);
 };
 
-/// All there are.
 std::span<const Rival> rivals();
 std::vector<std::string> names_of_rivals();
 /// Throws usage for other names.
@@ -62,8 +61,8 @@ std::optional<std::string> why_no_derived_types(const RivalPlace& place);
 std::unique_ptr<RivalExchange> make_derived_types(const RivalPlace& place, const FieldList& fields,
                                                   Neighbours neighbours);
 
-/// Returns the messages with a neighbour without what is in them, of the field of that number: each
-/// has the number of the direction in which it goes.
+/// Returns the messages of field number `field` with a neighbour, without their boxes. Tags contain
+/// the direction.
 mpi::Swap swap_across(const grid::HaloRegion& region, int field);
 
 }  // namespace halocline::bench

@@ -46,7 +46,7 @@ const std::optional<Communicator>& StepBench::first_ranks(int count) {
   return parts_.at(count);
 }
 
-/// One solve, that did all its sweeps. Throws usage if it came to a standstill before.
+/// Solves once. Throws usage if the values stop changing before the last sweep.
 SolveResult solve_all(const Communicator& part, const SolveOptions& options) {
   SolveResult solved = solve(part, options);
   if (solved.converged)
@@ -116,7 +116,7 @@ void StepBench::take(const StepCase& the_case, const std::vector<SolveResult>& s
     if (one.diverged)
       timing.wrong =
           fmt::format("the norm of sweep {} is not finite", one.norm_history.back().first);
-    // Fewer ranks leave GPUs idle on purpose.
+    // Only with most ranks: fewer ranks leave GPUs idle on purpose, which exchanges note.
     if (the_case.ranks == result_.ranks.back())
       for (const std::string& note : one.notes) notes_.add(note);
   }
@@ -187,7 +187,7 @@ void compare(std::vector<StepTiming>& timings) {
   for (StepTiming& timing : timings) summarize(timing);
   for (StepTiming& timing : timings) {
     find_efficiency(timing, timings);
-    // Whatever the ranks, equal cells after equal sweeps are equal to the bit.
+    // Results for equal cells and sweeps are bitwise equal for any number of ranks.
     const auto first = std::find_if(timings.begin(), timings.end(), [&](const StepTiming& other) {
       return other.cells == timing.cells && other.precision == timing.precision;
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to cases, without MPI.
+// Cases of bench step from options, without MPI.
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ std::int64_t ranks_of(const Extents& process_grid) {
   return ranks;
 }
 
-/// Those for so many ranks, an empty one if there is none.
+/// Returns the process grids for a number of ranks, or an empty one.
 std::vector<Extents> process_grids_for(const StepBenchOptions& options, int ranks) {
   std::vector<Extents> grids;
   for (const Extents& grid : options.process_grids)
@@ -44,7 +44,7 @@ std::vector<Extents> process_grids_for(const StepBenchOptions& options, int rank
   return grids;
 }
 
-/// Each norm with how often it is taken; without one there is nothing to take.
+/// Returns each norm with its intervals; Norm::none has one interval.
 std::vector<std::pair<Norm, std::int64_t>> norms_of(const StepBenchOptions& options,
                                                     const problem::Model& model) {
   std::vector<Norm> kinds;
@@ -101,11 +101,11 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
   one.solve.backend = options.backend;
   one.solve.threads = options.threads;
   one.solve.proofs = options.proofs;
-  one.solve.tuning_seconds = 0;  // what is timed is named, or the same in every repetition
+  one.solve.tuning_seconds = 0;  // tuning could choose differently in each repetition
 
   std::vector<StepCase> cases;
   const auto add_transports = [&] {
-    // One rank has nobody to send to.
+    // One rank has no transport.
     const auto transports = one.ranks > 1 ? options.transports : std::vector<std::string>{"auto"};
     for (const std::string& transport : transports)
       for (const std::string& graph : options.graphs) {
@@ -142,7 +142,7 @@ std::vector<StepCase> step_cases(const StepBenchOptions& options, int ranks) {
         one.solve.precision = solver::read_precision(precision);
         one.solve.norm = norm;
         one.solve.norm_every = norm_every;
-        // Runs to its last sweep, as far as norms allow.
+        // Tolerance 0 lets the solve run to its last sweep.
         one.solve.tolerance = norm == Norm::none ? std::nullopt : std::optional(0.0);
         add_ranks();
       }

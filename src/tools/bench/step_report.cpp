@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/step_report.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/text/words.hpp"
+#include "bench/step_bench.hpp"
 #include "bench/traits.hpp"
-#include "bench/wrong.hpp"
 #include "grid/text.hpp"
 
 namespace halocline::bench {
@@ -47,7 +45,7 @@ std::vector<StepTrait> step_traits() {
            }}};
 }
 
-/// All of a repetition's range, as a share of the median.
+/// Returns the range of the repetitions over the median.
 double spread_of(const StepTiming& timing) {
   return (timing.worst_seconds - timing.best_seconds) / timing.median_seconds;
 }
@@ -69,16 +67,14 @@ void add_where(Report& report, const StepBenchResult& result) {
   report.add("mpi", "MPI", result.mpi);
 }
 
-/// Everything about each case, flat: a row is a row of a data frame.
+/// Adds everything about each case, as rows of a data frame.
 void add_json_cases(Report& report, const StepBenchResult& result) {
-  Table table{.key = "cases", .title = "", .columns = {}, .audience = Audience::json};
-  for (const char* key : {"scaling",    "cells",        "process_grid",     "ranks",
-                          "precision",  "norm",         "norm_every",       "halo_depth",
-                          "schedule",   "transport",    "sweeps_in_graphs", "messages",
-                          "bytes",      "us_per_sweep", "best_us",          "median_us",
-                          "worst_us",   "exchange_us",  "reduce_us",        "glups",
-                          "efficiency", "checksum",     "verified"})
-    table.columns.push_back({key, key});
+  Table table = json_table(
+      "cases",
+      {"scaling",    "cells",        "process_grid", "ranks",     "precision",        "norm",
+       "norm_every", "halo_depth",   "schedule",     "transport", "sweeps_in_graphs", "messages",
+       "bytes",      "us_per_sweep", "best_us",      "median_us", "worst_us",         "exchange_us",
+       "reduce_us",  "glups",        "efficiency",   "checksum",  "verified"});
   for (const StepTiming& timing : result.timings) {
     std::vector<double> us;
     for (const double seconds : timing.seconds_per_sweep) us.push_back(seconds * 1e6);
@@ -114,27 +110,21 @@ void add_json_cases(Report& report, const StepBenchResult& result) {
 }
 
 void add_times(Report& report, const StepBenchResult& result) {
-  Table table{
-      .key = "times",
-      .title = fmt::format("one sweep: us of {}", counted(result.repetitions, "repetition")),
-      .columns = {},
-      .audience = Audience::text};
   const std::vector<StepTrait> columns = columns_among(step_traits(), result.timings);
-  for (const StepTrait& trait : columns) table.columns.push_back({trait.label, trait.label});
+  Table table = table_of(
+      fmt::format("one sweep: us of {}", counted(result.repetitions, "repetition")), columns);
   const Format us = Format::rate("", 4);
-  for (Column column : {Column{"best", "best", us}, Column{"median", "median", us},
-                        Column{"spread", "spread %", Format::rate("", 2)},
-                        Column{"glups", "GLUP/s", Format::rate("", 4)},
-                        Column{"efficiency", "efficiency %", Format::rate("", 3)}})
-    table.columns.push_back(std::move(column));
+  table.columns.insert(table.columns.end(), {{"best", "best", us},
+                                             {"median", "median", us},
+                                             {"spread", "spread %", Format::rate("", 2)},
+                                             {"glups", "GLUP/s", us},
+                                             {"efficiency", "efficiency %", Format::rate("", 3)}});
   for (const StepTiming& timing : result.timings) {
-    std::vector<Value> row;
-    for (const StepTrait& trait : columns) row.push_back(trait.text(timing));
+    std::vector<Value> row = cells_of(columns, timing);
     std::optional<double> percent = timing.efficiency;
     if (percent) *percent *= 100;
-    for (Value value : {Value(timing.best_seconds * 1e6), Value(timing.median_seconds * 1e6),
-                        Value(spread_of(timing) * 100), Value(timing.glups), Value(percent)})
-      row.push_back(std::move(value));
+    row.insert(row.end(), {timing.best_seconds * 1e6, timing.median_seconds * 1e6,
+                           spread_of(timing) * 100, timing.glups, percent});
     table.add(std::move(row));
   }
   report.add_line("");

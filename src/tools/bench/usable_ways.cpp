@@ -45,7 +45,7 @@ class WaySearch {
     ways_.push_back({.name = name, .target = target_, .transport = name});
   }
 
-  /// Of a name such as "same-node=peer" only an exchange knows.
+  /// Names such as "same-node=peer" are left to the exchange.
   std::optional<std::string> serves_nobody_because(const std::string& name) const {
     std::optional<std::string> why_not;
     if (name == "auto" || name.find('=') != std::string::npos) return why_not;
@@ -73,7 +73,7 @@ class WaySearch {
     if (!target_->gpu) note_ways_for_gpus();
   }
 
-  /// Of transports the search for them tells where there are GPUs.
+  /// With GPUs, find_ways() adds the notes about transports.
   void note_ways_for_gpus() {
     std::vector<std::string> names;
     if (device::gpus().list.empty()) names = transports_for_gpus();
@@ -91,7 +91,7 @@ class WaySearch {
       why_not = way.why_not({communicator_, asked_.the_case, *target_, asked_.proofs});
     if (why_not) return leave_out(way.name, *why_not);
     const std::shared_ptr<const solver::Target> target = target_for(way);
-    // The runner's own exchange moves nothing, unless the host packs.
+    // The runner's own exchange is used only if the host packs.
     ways_.push_back({.name = way.name,
                      .own = &way,
                      .target = target,

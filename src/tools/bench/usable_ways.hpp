@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Of all ways to move halos, transports and others, those that can be used here.
+// Ways to move halos that can be used here, transports and others.
 
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ struct UsableWay {
   std::string transport;  ///< of the exchange that a runner makes, as ExchangeOptions::transport
 };
 
-/// What is to be run, and how halos may move.
+/// The requested ways, and the case to run.
 struct WaysAsked {
   const std::vector<std::string>& names;  ///< empty: all
   const solver::Case& the_case;
@@ -31,9 +31,9 @@ struct WaysAsked {
   const std::optional<std::string>& proofs;
 };
 
-/// Lists them, with the targets that they need; what is left out is noted, once for all layouts.
-/// Of transports that are named only an exchange tells whether they are proved.
-/// Collective. Throws what solver::choose_target() throws.
+/// Lists usable ways with their targets, and notes omissions once for all layouts. Proofs of
+/// requested transports are checked only by the exchange. Collective. Throws what
+/// solver::choose_target() throws.
 std::vector<UsableWay> usable_ways(const Communicator& communicator, const WaysAsked& asked,
                                    Notes& notes);
 

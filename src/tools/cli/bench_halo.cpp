@@ -4,7 +4,6 @@
 #include <halocline/error.hpp>
 
 #include "bench/halo_bench.hpp"
-#include "bench/halo_report.hpp"
 #include "bench/rivals.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"

@@ -7,7 +7,6 @@
 #include "base/process/launched.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
-#include "bench/layout_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/p2p_bench.hpp"
-#include "bench/p2p_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"

@@ -7,7 +7,6 @@
 
 #include "base/process/launched.hpp"
 #include "bench/step_bench.hpp"
-#include "bench/step_report.hpp"
 #include "cli/benchmarks.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
