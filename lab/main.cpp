@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/halo_ways.hpp"
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
 #include "cli/program.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/command_line.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/exit_code.hpp"

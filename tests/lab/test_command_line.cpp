@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "lab/benchmarks.hpp"
 #include "support/caught.hpp"
 

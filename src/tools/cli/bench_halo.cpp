@@ -5,7 +5,7 @@
 
 #include "bench/halo_bench.hpp"
 #include "bench/rivals.hpp"
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "grid/text.hpp"
@@ -34,7 +34,7 @@ class BenchHalo final : public Benchmark {
   bench::HaloBenchOptions read() const;
   std::vector<std::string> read_rivals() const;
 
-  // Words as the user wrote them, before they become options.
+  // Words of the command line, before they become options.
   std::optional<std::string> cells_per_rank_, process_grid_, periodic_, transport_, memory_, graph_,
       rivals_, width_, fields_, proofs_;
   LoopWords loop_;
@@ -112,7 +112,7 @@ BenchCommand BenchHalo::finish() const {
   const bench::HaloBenchOptions options = read();
   BenchCommand command = this->command(options, bench::run_halo_bench);
   std::vector<std::string> transports = options.transports;
-  // A rival that was asked for may need MPI's proof as much as gpu_aware does.
+  // A requested rival may need the proof of gpu_aware.
   if (rivals_ && !options.rivals.empty() && !transports.empty()) transports.push_back("gpu_aware");
   want_proofs(command.job, transports, options.memories, options.proofs);
   return command;

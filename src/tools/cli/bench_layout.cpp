@@ -7,7 +7,7 @@
 #include "base/process/launched.hpp"
 #include "bench/halo_ways.hpp"
 #include "bench/layout_bench.hpp"
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "proof/surroundings.hpp"
@@ -34,17 +34,17 @@ class BenchLayout final : public Benchmark {
  private:
   bench::LayoutBenchOptions read() const;
 
-  // Words as the user wrote them, before they become options.
+  // Words of the command line, before they become options.
   std::optional<std::string> cells_per_rank_, process_grid_, layouts_, ways_, steps_;
-  bench::LayoutBenchOptions options_;  // what needs no reading
+  bench::LayoutBenchOptions options_;  // other options
 };
 
-/// One for each GPU, but some neighbours.
+/// Returns one rank for each GPU, at least 2.
 int usual_ranks(const bench::LayoutBenchOptions& options) {
   return options.backend == "cpu" ? 2 : std::max(2, proof::gpus_here(current_variables()));
 }
 
-/// Lists ways that are no transports: for any backend, or for GPUs.
+/// Lists ways other than transports: for any backend, or for GPUs.
 std::string ways_of(bench::Processors processors) {
   std::vector<std::string> names;
   for (const bench::HaloWay& way : bench::halo_ways())
@@ -103,7 +103,7 @@ BenchCommand BenchLayout::finish() const {
   BenchCommand command = this->command(options, bench::run_layout_bench);
   if (!command.job.ranks && !launched_by(current_variables()))
     command.job.ranks = usual_ranks(options);
-  // NCCL has to be named to be tried.
+  // auto does not include NCCL.
   if (options.backend != "cpu")
     want_proofs(command.job,
                 options.ways.empty() ? std::vector<std::string>{"auto", "nccl"} : options.ways,

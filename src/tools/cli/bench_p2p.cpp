@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/p2p_bench.hpp"
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 
@@ -33,10 +33,10 @@ class BenchP2p final : public Benchmark {
  private:
   bench::P2pBenchOptions read() const;
 
-  // Words as the user wrote them, before they become options.
+  // Words of the command line, before they become options.
   std::optional<std::string> pairs_, sizes_, transport_, memory_;
   LoopWords loop_;
-  bench::P2pBenchOptions options_;  // what needs no reading
+  bench::P2pBenchOptions options_;  // other options
 };
 
 BenchP2p::BenchP2p(Syntax& bench)

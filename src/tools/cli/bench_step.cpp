@@ -7,7 +7,7 @@
 
 #include "base/process/launched.hpp"
 #include "bench/step_bench.hpp"
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
 #include "cli/parse.hpp"
 #include "launch/launcher.hpp"
@@ -28,7 +28,7 @@ const char* step_footer =
     "  mpirun -n 2 halocline bench step --cells-per-rank 256x256 --norm-every 1,100\n\n"
     "Exit codes: 0 ok, 1 wrong result, 2 usage, 3 not available here, 4 failure.";
 
-/// The largest number of ranks that is asked for; one for each GPU, or core, if none is.
+/// Returns the largest requested number of ranks; by default one for each GPU or core.
 int most_ranks(const bench::StepBenchOptions& options) {
   if (!options.ranks.empty()) return *std::max_element(options.ranks.begin(), options.ranks.end());
   const int gpus = options.backend == "auto" || options.backend == "cuda"
@@ -45,10 +45,10 @@ class BenchStep final : public Benchmark {
  private:
   bench::StepBenchOptions read() const;
 
-  // Words as the user wrote them, before they become options.
+  // Words of the command line, before they become options.
   std::optional<std::string> problem_, named_problem_, cells_, cells_per_rank_, ranks_,
       process_grid_, halo_depth_, schedule_, transport_, graph_, precision_, norm_, norm_every_;
-  bench::StepBenchOptions options_;  // what needs no reading
+  bench::StepBenchOptions options_;  // other options
 };
 
 BenchStep::BenchStep(Syntax& bench)
@@ -136,7 +136,7 @@ BenchCommand BenchStep::finish() const {
   const bench::StepBenchOptions options = read();
   BenchCommand command = this->command(options, bench::run_step_bench);
   command.ranks_option = BenchCommand::RanksOption::list;
-  // A launcher may have started more ranks than the largest number asked for.
+  // A launcher may have started more ranks than the largest requested number.
   if (!launched_by(current_variables())) command.job.ranks = most_ranks(options);
   if (options.backend == "auto" || options.backend == "cuda")
     want_proofs(command.job, options.transports, {"auto"}, options.proofs);

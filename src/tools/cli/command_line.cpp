@@ -6,9 +6,8 @@
 
 #include <halocline/error.hpp>
 
-#include "cli/benchmarks.hpp"
+#include "cli/benchmark.hpp"
 #include "cli/common_options.hpp"
-#include "cli/doctor_line.hpp"
 #include "cli/options.hpp"
 #include "cli/problem_command.hpp"
 #include "cli/ranks.hpp"
@@ -63,10 +62,10 @@ struct GivenOption {
   }
 };
 
-/// What is read of a solve, before it becomes options.
+/// Words of a solve, before they become options.
 struct SolveWords {
   std::optional<std::string> problem;
-  std::deque<GivenOption> given;  // whose addresses stay
+  std::deque<GivenOption> given;  // with stable addresses
   bool profile = false, quiet = false, explain = false;
 };
 
@@ -104,7 +103,7 @@ void add_solve(Syntax& solve, SolveWords& words, SolveCommand& command) {
   add_quiet(results, words.quiet);
 }
 
-/// A start has a size of its own; only a size that is given has to match it.
+/// Returns the size of the start values, which is the default of --cells.
 Extents cells_of_start(const SolveOptions& options) {
   if (options.initial) return files::cells_in_npy(*options.initial);
   if (!options.field_initials.empty()) return files::cells_in_npy(options.field_initials[0].second);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The command line, read.
+// Reading the command line.
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,8 +9,8 @@
 #include <halocline/solver.hpp>
 
 #include "cli/benchmark.hpp"
+#include "cli/doctor_command.hpp"
 #include "cli/plan_command.hpp"
-#include "doctor/report.hpp"
 
 namespace halocline::cli {
 
@@ -24,15 +23,7 @@ struct SolveCommand {
   Flag profile = Flag::no, quiet = Flag::no;
 };
 
-struct DoctorCommand {
-  std::optional<std::string> launcher, proofs, json, save, compare;
-  std::optional<int> ranks = {};
-  std::optional<std::chrono::milliseconds> time_limit = {};
-  doctor::Strictness strictness = doctor::Strictness::lenient;
-  doctor::ReportOptions report = {};
-};
-
-/// What to do: solve, measure, plan, examine, or print a text and end.
+/// The selected command, or a text to print.
 struct CommandLine {
   std::optional<SolveCommand> solve = {};
   std::optional<BenchCommand> bench = {};

@@ -75,7 +75,7 @@ bool is_examination(const std::vector<std::string>& words) {
 int run_examination(const std::vector<std::string>& words) {
   const ExamineWords read_words = read(words);
   const probe::PathsToTry wanted = wanted_by(read_words);
-  // It may well crash, and that is no news: nobody wants the memory of a GPU's process on disk.
+  // No core dumps: a crash is expected, and the memory of a GPU process is large.
   const rlimit nothing{0, 0};
   ::setrlimit(RLIMIT_CORE, &nothing);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the command ends.
+// Exit codes of the command.
 
 #include <halocline/error.hpp>
 
@@ -8,7 +8,7 @@ namespace halocline::cli {
 
 inline constexpr int exit_ok = 0, exit_wrong_result = 1, exit_usage = 2, exit_unavailable = 3,
                      exit_failure = 4;
-/// A run stopped on request, after a checkpoint.
+/// The run was stopped on request, after a checkpoint.
 inline constexpr int exit_stopped = 5;
 
 constexpr int exit_code(ErrorKind kind) {

@@ -24,17 +24,18 @@ constexpr std::string_view by_a_library = " by a library";
 std::optional<Start> our_start;
 std::atomic<bool> is_first_rank{false};
 std::atomic<const char*> current_stage{""};
-// Of the process whose end is guarded: a child that a library forks may end as it likes.
+// The guarded process; children forked by libraries are not guarded.
 std::atomic<pid_t> guarded{0};
 
-/// In one piece with the text, so that no launcher ends this process between the two.
+/// Prints the report and the text at once, so that the launcher cannot end this process between
+/// them.
 void print_report(int code, std::string_view how, const std::string& text) {
   const std::string line =
       our_start ? fmt::format("{}{}{}\n", mark_of(*our_start), code, how) : std::string();
   print_error_after(line, text);
 }
 
-/// Called as a library ends this process.
+/// Called when a library ends this process.
 void report_library_exit() {
   if (guarded != ::getpid()) return;
   guarded = 0;
@@ -116,7 +117,7 @@ ExitReports read_exit_reports(const std::vector<std::string>& lines) {
 
 }  // namespace halocline::cli
 
-// Open MPI ends a process whose MPI_Init fails by this function, past all handlers of exit().
+// Open MPI calls this function if MPI_Init fails, which bypasses handlers of exit().
 extern "C" __attribute__((visibility("default"))) void _exit(int code) {
   halocline::cli::report_library_exit();
   for (;;) ::syscall(SYS_exit_group, code);

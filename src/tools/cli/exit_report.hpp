@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Exit codes from ranks to the command that started them. The launcher's exit code cannot be used:
-// it may be the launcher's own, or that of a rank that a library ended.
+// Exit codes that ranks report to the command that started them. The launcher's exit code is not
+// reliable: it may be its own, or that of a rank ended by a library.
 
 #include <cstdint>
 #include <optional>
@@ -10,47 +10,47 @@
 
 namespace halocline::cli {
 
-/// Between a command and the ranks that it starts: in their command line, since launchers pass on
-/// no variables of ours to other nodes.
+/// Identifies the ranks of one start. Passed in their command line, since launchers do not forward
+/// our variables to other nodes.
 struct Start {
-  int ranks = 0;             ///< that were asked for
-  std::uint64_t number = 0;  ///< of this start alone
+  int ranks = 0;             ///< requested
+  std::uint64_t number = 0;  ///< unique to this start
 };
 
 Start new_start(int ranks);
-/// Returns the beginning of lines with reports on standard error. It is not in the command line,
+/// Returns the beginning of reports on standard error. It does not appear in the command line,
 /// which a launcher may print.
 std::string mark_of(const Start& start);
-/// Returns the word that goes before the other words of a rank's command line.
+/// Returns the first word of a rank's command line.
 std::string word_of(const Start& start);
-/// Takes that word out of a command line, if it is there.
+/// Removes and stores that word of a command line, if it is there.
 void take_start(std::vector<std::string>& words);
-/// Returns how this process was started, if by another command.
+/// Returns the start of this process, if another command started it.
 const std::optional<Start>& start_of_this_rank();
 
-/// Reports to the command that started this rank that its work begins.
+/// Reports to the command that started this rank that work begins.
 void report_begin();
 
-/// From now on, a library that ends this process makes it end with exit_failure and a line that
-/// says so: 1 means a wrong result and nothing else.
+/// From now on, if a library ends this process, it prints a message and the exit code is
+/// exit_failure. A library's code 1 would mean a wrong result.
 void guard_exit();
-/// Names what is being done, for that line: a string literal, "MPI_Init".
+/// Sets the present activity for that message: a string literal, "MPI_Init".
 void set_stage(const char* stage);
 /// Reports the exit code to the command that started this rank, if there is one: on success rank 0
 /// only, on failure every rank, since rank 0 may be dead. Returns `code`.
 int report_exit(int code);
-/// The same, and prints what went wrong, as print_error() does.
+/// The same, and prints an error as print_error() does.
 int report_exit(int code, const std::string& text);
 
-/// Sets this process's rank. Until then it is not taken for rank 0.
+/// Sets this process's rank. Before, it does not count as rank 0.
 void set_rank(int rank);
 
-/// The ends that ranks have reported.
+/// The exit codes reported by ranks.
 struct ExitReports {
-  std::optional<int> code;    ///< the highest; nothing without a report
-  bool by_a_library = false;  ///< one was ended by a library
+  std::optional<int> code;    ///< the highest; nothing without reports
+  bool by_a_library = false;  ///< a library ended a rank
 };
-/// Reads the lines behind the mark.
+/// Reads the text after the mark of each line.
 ExitReports read_exit_reports(const std::vector<std::string>& lines);
 
 }  // namespace halocline::cli

@@ -11,7 +11,7 @@
 namespace halocline::cli {
 namespace {
 
-/// Of options that are not in the table of a solve. scripts/check_option_names.py reads both.
+/// Flags of options outside the table of solve. scripts/check_option_names.py reads both tables.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> other_flags{
     {{"expected_halo", "--halo-depth"}, {"wait_limit", "--wait-limit"}}};
 
@@ -23,7 +23,8 @@ std::string_view flag_of(std::string_view name) {
   return {};
 }
 
-/// Takes a word in quotes off the front of a text, with what stands before it; else nothing.
+/// Removes `before` and a quoted word from the front of a text, and returns the word; empty if they
+/// are not there.
 std::string_view take_quoted(std::string_view& text, std::string_view before) {
   const std::size_t end = text.starts_with(before) ? text.find('\'', before.size()) : text.npos;
   if (end == text.npos) return {};
@@ -44,7 +45,7 @@ std::string with_flags(std::string_view text) {
     std::string_view rest = text;
     const std::string_view flag = flag_of(take_quoted(rest, opening));
     if (flag.empty()) {
-      // Of another program, or the end.
+      // An option of another program, or the end of the text.
       result += text.substr(0, opening.size());
       text.remove_prefix(std::min(opening.size(), text.size()));
       continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Names of options: those of the libraries, which programs set, and the flags of this command.
+// Conversion from option names of the libraries to flags of this command.
 
 #include <string>
 #include <string_view>
 
 namespace halocline::cli {
 
-/// Returns a text of the libraries with flags for the options that it names: "set option 'backend'
-/// to 'cpu'" becomes "use --backend cpu", "option 'wait_limit'" becomes "--wait-limit".
+/// Replaces option names in a text of the libraries by flags: "set option 'backend' to 'cpu'"
+/// becomes "use --backend cpu", "option 'wait_limit'" becomes "--wait-limit".
 std::string with_flags(std::string_view text);
 
 }  // namespace halocline::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// MPI from its start to its end, where the end may hang.
+// MPI with a time limit on MPI_Finalize.
 
 #include <optional>
 
@@ -10,13 +10,13 @@
 
 namespace halocline::cli {
 
-/// Starts MPI and ends it at destruction, as Runtime does. Should MPI_Finalize not return within
-/// the limit, says so on standard error and ends the process with exit_failure.
+/// Starts MPI and ends it at destruction, as Runtime does. If MPI_Finalize does not return within
+/// the limit, prints an error and ends the process with exit_failure.
 class LimitedRuntime {
  public:
-  /// Which threads call MPI. Any, only as far as MPI allows it.
+  /// The threads that call MPI; any thread only if MPI supports it.
   enum class Calls { from_one_thread, from_any_thread };
-  /// `limit_seconds` 0: waits for ever.
+  /// `limit_seconds` 0: no limit.
   explicit LimitedRuntime(double limit_seconds, Calls calls = Calls::from_one_thread);
   ~LimitedRuntime();
   LimitedRuntime(const LimitedRuntime&) = delete;

@@ -32,10 +32,10 @@ Number read_in_range(const Option& option, const std::string& word) {
   }
 }
 
-/// Sets variables, by their type.
+/// Sets a variable by its type.
 struct Setter {
   const Option& option;
-  const std::vector<std::string>& words;  ///< one each time that the option is given
+  const std::vector<std::string>& words;  ///< one for each occurrence of the option
 
   void operator()(bool& flag) const { flag = true; }
   void operator()(std::string& text) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From the words that were given for an option to its variable.
+// Values of options, from words to variables.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace halocline::cli {
 
-/// Sets the variable; `words` has one each time that the option is given. Throws usage for a word
-/// that is empty, no number in range or no choice, and for several of an option that is given once.
+/// Sets the variable; `words` has one word for each occurrence of the option. Throws usage for an
+/// empty word, a number out of range, an unknown choice, and for repeated options that must not be.
 void set_variable(const Option& option, const std::vector<std::string>& words);
 
 }  // namespace halocline::cli

@@ -21,7 +21,7 @@ namespace {
 constexpr auto numbers_text =
     "Whole numbers are decimal: 4096, 1e6, 64Ki (Ki, Mi, Gi: times 1024, 1024^2, 1024^3).\n\n";
 
-/// Adds an option whose words CLI11 only keeps: set_variable() reads them.
+/// Adds an option whose words CLI11 only stores; set_variable() reads them.
 void add(CLI::App& app, const Option& option) {
   CLI::Option& added = option.is_flag()
                            ? *app.add_flag(option.name, option.help)->disable_flag_override()
@@ -60,8 +60,8 @@ Option& OptionGroup::flag(const std::string& name, bool& target, const std::stri
   return option(name, "", target, help);
 }
 
-/// A syntax as CLI11 takes it, which finds what each word is for. Unknown words are left to us, for
-/// CLI11 names them in reverse.
+/// A syntax for CLI11, which assigns words to options. Unknown words are reported here, since CLI11
+/// lists them in reverse.
 class Syntax::Reader {
  public:
   Reader(Syntax& syntax, const std::vector<std::string>& words)
@@ -75,13 +75,13 @@ class Syntax::Reader {
     fill(app_, syntax, words);
   }
 
-  /// Returns the help of all options. Not for after enter_parsed().
+  /// Returns the help of all options. Must not be called after enter_parsed().
   std::string help() {
     add_texts(app_, *syntax_);
     return app_.help();
   }
 
-  /// Sets variables; returns the text of help if that is asked for.
+  /// Sets variables; returns the text of help if it is requested.
   std::optional<std::string> read(const std::vector<std::string>& words) {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -105,7 +105,7 @@ class Syntax::Reader {
   const std::string& command() const { return command_; }
 
  private:
-  /// Leaves out the options of subcommands that no word names: to add them takes longest here.
+  /// Adds only options of subcommands that are named, since adding options dominates the time.
   static void fill(CLI::App& app, const Syntax& syntax, const std::vector<std::string>& words) {
     for (const Option& option : syntax.options_) add(app, option);
     if (!syntax.subcommands_.empty()) app.require_subcommand(0, 1);
@@ -126,7 +126,7 @@ class Syntax::Reader {
         add_texts(subcommand, each);
   }
 
-  /// Goes down to the subcommand that was parsed last.
+  /// Descends to the subcommand that was parsed last.
   void enter_parsed() {
     syntax_->parsed_ = true;
     for (bool enters = true; enters;) {
@@ -142,8 +142,8 @@ class Syntax::Reader {
     }
   }
 
-  /// CLI11 gives an option without a value the next word, also if that is another option, and
-  /// treats "--name=" as an option without a value.
+  /// Checks what CLI11 does not: it takes the next word as a missing value even if that is another
+  /// option, and treats "--name=" as an option without a value.
   void check_values_given(const std::vector<std::string>& words) const {
     const auto has = [&](const std::string& word) {
       return std::find(words.begin(), words.end(), word) != words.end();
@@ -175,7 +175,7 @@ class Syntax::Reader {
     for (auto word = unknown.begin(); word != unknown.end(); ++word) {
       if (word->starts_with("-")) {
         faults.push_back(fault_of_option(*word));
-        // What was meant as its value is no fault of its own.
+        // Does not report the value of an unknown option.
         const bool has_value = word->find('=') != word->npos;
         if (word + 1 != unknown.end() && !has_value && !(word + 1)->starts_with("-") &&
             means_value(*word))
@@ -185,7 +185,7 @@ class Syntax::Reader {
         for (const Syntax& each : syntax_->subcommands_) names.push_back(each.command_);
         faults.push_back(fmt::format("unknown command '{}'{}; there are: {}", *word,
                                      question(near_miss(*word, names)), fmt::join(names, ", ")));
-        break;  // what follows belongs to it
+        break;  // the following words belong to it
       } else {
         faults.push_back(fmt::format("unknown word '{}'", *word));
       }

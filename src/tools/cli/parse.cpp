@@ -13,7 +13,7 @@
 namespace halocline::cli {
 namespace {
 
-/// What errors about a part of a word begin with.
+/// Returns the beginning of errors about a part of a word.
 std::string part_of(const std::string& word, const std::string& option, std::string_view is_not) {
   return fmt::format("{} '{}' is not {}:", option, word, is_not);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Words of the command line to values. Every function throws usage with the word and what it
-// should look like; numbers are those of base/text/numbers.hpp, and `option` is named in errors.
+// Conversion from words of the command line to values. Every function throws usage with the word
+// and the expected form. Numbers are read by base/text/numbers.hpp; errors name `option`.
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@ std::vector<std::pair<int, int>> parse_pairs(const std::string& word, const std:
 /// Reads names of axes, each once: "xz".
 std::array<bool, 3> parse_axes(const std::string& word, const std::string& option);
 
-/// Reads words of the form "NAME=NUMBER". No name may stand in two of them.
+/// Reads words of the form "NAME=NUMBER", with distinct names.
 std::vector<std::pair<std::string, double>> parse_assignments(const std::vector<std::string>& words,
                                                               const std::string& option);
 

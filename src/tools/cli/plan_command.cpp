@@ -27,49 +27,35 @@ const char* plan_footer =
 
 }  // namespace
 
-/// Words as the user wrote them, before they become options.
-struct PlanLine::Words {
-  const Syntax* plan = nullptr;
-  std::string problem;
-  std::optional<std::string> cells, cells_per_rank, process_grid, precision;
-  PlanCommand command;
-};
-
-PlanLine::PlanLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
-  Words& words = *words_;
-  Syntax& plan =
-      syntax.subcommand("plan", "count cells, messages and memory of a run, without running it");
-  words.plan = &plan;
-  plan.footer(plan_footer);
-  plan.word("problem", "PROBLEM", words.problem, "name of a problem, or a problem file (.toml)");
-  const OptionGroup what = plan.group("What to solve");
-  what.option("--cells", "NXxNY[xNZ]", words.cells,
+PlanLine::PlanLine(Syntax& syntax)
+    : syntax_(syntax.subcommand("plan",
+                                "count cells, messages and memory of a run, without running it")) {
+  syntax_.footer(plan_footer);
+  syntax_.word("problem", "PROBLEM", problem_, "name of a problem, or a problem file (.toml)");
+  const OptionGroup what = syntax_.group("What to solve");
+  what.option("--cells", "NXxNY[xNZ]", cells_,
               "unknowns along each axis, x first: 256x128\n[default: the problem's]");
-  what.option("--cells-per-rank", "NXxNY[xNZ]", words.cells_per_rank,
+  what.option("--cells-per-rank", "NXxNY[xNZ]", cells_per_rank_,
               "cells of each rank, instead of --cells");
-  what.option("--precision", "P", words.precision, "f32 or f64 [default: the problem's]");
-  const OptionGroup how = plan.group("How");
-  how.option("--ranks", "N", words.command.ranks, "ranks of the planned run [default: 1]");
-  add_process_grid(how, words.process_grid, "all possible ones");
-  how.option("--halo-depth", "K", words.command.options.halo_depth,
+  what.option("--precision", "P", precision_, "f32 or f64 [default: the problem's]");
+  const OptionGroup how = syntax_.group("How");
+  how.option("--ranks", "N", command_.ranks, "ranks of the planned run [default: 1]");
+  add_process_grid(how, process_grid_, "all possible ones");
+  how.option("--halo-depth", "K", command_.options.halo_depth,
              "exchange every K sweeps, halos K times as deep [default: 1]");
-  add_json(plan.group("Results"), words.command.json);
+  add_json(syntax_.group("Results"), command_.json);
 }
 
-PlanLine::~PlanLine() = default;
-
-bool PlanLine::parsed() const { return words_->plan->parsed(); }
+bool PlanLine::parsed() const { return syntax_.parsed(); }
 
 PlanCommand PlanLine::finish() const {
-  const Words& words = *words_;
-  PlanCommand command = words.command;
-  command.options.problem = words.problem;
-  if (words.cells) command.options.cells = parse_extents(*words.cells, "--cells");
-  if (words.cells_per_rank)
-    command.options.cells_per_rank = parse_extents(*words.cells_per_rank, "--cells-per-rank");
-  if (words.process_grid)
-    command.options.process_grid = parse_extents(*words.process_grid, "--process-grid");
-  if (words.precision) command.options.precision = solver::read_precision(*words.precision);
+  PlanCommand command = command_;
+  command.options.problem = problem_;
+  if (cells_) command.options.cells = parse_extents(*cells_, "--cells");
+  if (cells_per_rank_)
+    command.options.cells_per_rank = parse_extents(*cells_per_rank_, "--cells-per-rank");
+  if (process_grid_) command.options.process_grid = parse_extents(*process_grid_, "--process-grid");
+  if (precision_) command.options.precision = solver::read_precision(*precision_);
   if (command.ranks < 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} ranks cannot be planned for; use at least 1", command.ranks));

@@ -2,7 +2,6 @@
 #pragma once
 // `halocline plan`.
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,22 +23,26 @@ struct PlanCommand {
 class PlanLine {
  public:
   explicit PlanLine(Syntax& syntax);
-  ~PlanLine();
+  PlanLine(const PlanLine&) = delete;
+  PlanLine& operator=(const PlanLine&) = delete;
 
-  /// True once the command line has asked for it.
+  /// True once the command line has selected it.
   bool parsed() const;
   /// Throws usage.
   PlanCommand finish() const;
 
  private:
-  struct Words;
-  std::unique_ptr<Words> words_;
+  Syntax& syntax_;
+  // Option values that become options of the solve.
+  std::string problem_;
+  std::optional<std::string> cells_, cells_per_rank_, process_grid_, precision_;
+  PlanCommand command_;
 };
 
 /// Makes the plan in this process, without MPI. Throws usage.
 plan::Plan plan_of(const PlanCommand& command);
 
-/// Makes and tells it; returns the exit code.
+/// Makes and prints the plan; returns the exit code.
 int run_plan(const PlanCommand& command);
 
 }  // namespace halocline::cli

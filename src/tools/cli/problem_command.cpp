@@ -115,7 +115,7 @@ struct Copy {
   std::string where;  ///< "one NVIDIA H200", "2 cores"
 };
 
-/// Times a copy where the model would run.
+/// Times a copy on the device that the model would use.
 Copy timed_copy(const Model& model, const std::string& backend) {
   const stencil::Backend& cuda = stencil::find_backend("cuda");
   if ((backend == "cuda" || backend == "auto") && !cuda.unavailable() &&
@@ -141,17 +141,14 @@ Model chosen_model(const std::string& problem, const std::vector<std::string>& s
 
 }  // namespace
 
-struct ProblemLine::Words {
-  const Syntax *problem = nullptr, *list = nullptr, *show = nullptr, *check = nullptr;
-  std::string shown, checked;
-  std::optional<std::string> cells;
-  std::vector<std::string> settings;
-};
-
-ProblemLine::ProblemLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
-  Words& words = *words_;
-  Syntax& problem = syntax.subcommand("problem", "list, show and check problems");
-  problem.footer(
+ProblemLine::ProblemLine(Syntax& syntax)
+    : problem_(syntax.subcommand("problem", "list, show and check problems")),
+      list_(problem_.subcommand("list", "list the built-in problems")),
+      show_(problem_.subcommand("show", "print the text of a problem, which runs as a file")),
+      check_(problem_.subcommand("check",
+                                 "check a problem file and the arrays that it names; print its "
+                                 "formulas, written out, and what they take")) {
+  problem_.footer(
       "A problem file is TOML text: fields, their start values, boundaries and updates.\n"
       "docs/problem-files.md explains it.\n\n"
       "Examples:\n"
@@ -159,32 +156,20 @@ ProblemLine::ProblemLine(Syntax& syntax) : words_(std::make_unique<Words>()) {
       "  halocline problem check mine.toml\n"
       "  halocline solve mine.toml --cells 512x512 --output u.png\n\n"
       "Exit codes: 0 ok, 2 usage or a mistake in the file.");
-  words.problem = &problem;
-  words.list = &problem.subcommand("list", "list the built-in problems");
-  Syntax& show = problem.subcommand("show", "print the text of a problem, which runs as a file");
-  show.word("problem", "PROBLEM", words.shown, "name of a problem, or a file");
-  words.show = &show;
-  Syntax& check = problem.subcommand("check",
-                                     "check a problem file and the arrays that it names; print its "
-                                     "formulas, written out, and what they take");
-  check.word("problem", "FILE", words.checked, "a file, or the name of a problem");
-  const OptionGroup what = check.group("What to check");
-  what.option("--cells", "NXxNY[xNZ]", words.cells, "cells along each axis [default: the file's]");
-  what.option("--set", "NAME=VALUE", words.settings,
-              "set a parameter of the problem; may be repeated");
-  words.check = &check;
+  show_.word("problem", "PROBLEM", shown_, "name of a problem, or a file");
+  check_.word("problem", "FILE", checked_, "a file, or the name of a problem");
+  const OptionGroup what = check_.group("What to check");
+  what.option("--cells", "NXxNY[xNZ]", cells_, "cells along each axis [default: the file's]");
+  what.option("--set", "NAME=VALUE", settings_, "set a parameter of the problem; may be repeated");
 }
 
-ProblemLine::~ProblemLine() = default;
-
-bool ProblemLine::parsed() const { return words_->problem->parsed(); }
+bool ProblemLine::parsed() const { return problem_.parsed(); }
 
 std::string ProblemLine::answer() const {
-  const Words& words = *words_;
-  if (words.list->parsed()) return list_of_problems();
-  if (words.show->parsed()) return problem::find_problem(words.shown).text;
-  if (words.check->parsed()) {
-    const Model model = chosen_model(words.checked, words.settings, words.cells);
+  if (list_.parsed()) return list_of_problems();
+  if (show_.parsed()) return problem::find_problem(shown_).text;
+  if (check_.parsed()) {
+    const Model model = chosen_model(checked_, settings_, cells_);
     std::vector<std::optional<std::string>> initial;
     for (const problem::ModelField& field : model.fields) initial.push_back(field.initial.file);
     solver::check_start_files(model, initial);
@@ -275,7 +260,7 @@ std::string named_problem(const std::vector<std::string>& words) {
     try {
       text_of_problem(word);
       return word;
-    } catch (const Error&) {  // a path of something else, or mistakes that solve tells of
+    } catch (const Error&) {  // another path, or mistakes that solve reports
     }
   }
   return "";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `halocline problem`, and what help says of problems.
+// `halocline problem`, and descriptions of problems for help.
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,25 +17,29 @@ class Syntax;
 class ProblemLine {
  public:
   explicit ProblemLine(Syntax& syntax);
-  ~ProblemLine();
+  ProblemLine(const ProblemLine&) = delete;
+  ProblemLine& operator=(const ProblemLine&) = delete;
 
-  /// True once the command line has asked for it.
+  /// True once the command line has selected it.
   bool parsed() const;
-  /// Returns what the command prints. Throws usage, also for mistakes in a problem file.
+  /// Returns the text to print. Throws usage, also for mistakes in a problem file.
   std::string answer() const;
 
  private:
-  struct Words;
-  std::unique_ptr<Words> words_;
+  Syntax &problem_, &list_, &show_, &check_;
+  // Option values.
+  std::string shown_, checked_;
+  std::optional<std::string> cells_;
+  std::vector<std::string> settings_;
 };
 
-/// Describes a problem with its choices made: formulas written out, boundaries, what an update of a
-/// cell takes, what can run it.
+/// Describes a problem with given choices: formulas written out, boundaries, the cost of updating a
+/// cell, backends.
 std::string explained(const problem::Model& model);
 
-/// The same of a run with its options, and the halo between ranks and the time that a sweep takes
-/// at least on one GPU of this machine, or on all its cores where `backend` ("auto", "cpu", ...) or
-/// the formulas leave no GPU: what memory allows, by a copy that is timed now, some 0.5 s.
+/// The same for a run, with its halo and a lower bound of the time per sweep on one GPU of this
+/// machine, or on all cores if `backend` ("auto", "cpu", ...) or the formulas exclude GPUs. The
+/// bound is the memory bandwidth, by a copy that is timed now, about 0.5 s.
 std::string explained_here(const solver::Case& the_case, const std::string& backend);
 
 /// Lists the built-in problems, a line each.
@@ -44,7 +48,8 @@ std::string list_of_problems();
 /// Describes a problem with its default choices: formulas, size, stop, parameters. Throws usage.
 std::string text_of_problem(const std::string& problem);
 
-/// Returns the problem that the words of `solve` name, if it can be described; else nothing.
+/// Returns the problem named on the command line of `solve`, if it can be described; otherwise an
+/// empty text.
 std::string named_problem(const std::vector<std::string>& words);
 
 }  // namespace halocline::cli

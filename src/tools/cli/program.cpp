@@ -16,8 +16,8 @@
 namespace halocline::cli {
 namespace {
 
-/// Lets nothing that is opened later, such as a pipe of MPI's, take the place of a standard stream
-/// that is closed. Writing there stays an error.
+/// Opens closed standard streams, so that files opened later, such as MPI's pipes, do not take
+/// their descriptors. Writing to them remains an error.
 void fill_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);

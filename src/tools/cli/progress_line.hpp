@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a long run gets on, on standard error.
+// Progress of a long run, on standard error.
 
 #include <mutex>
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace halocline::cli {
 
-/// One line of a terminal that is written over and goes away, or a line a minute in a log.
+/// One line on a terminal that is overwritten and removed at the end, or a line per minute in a
+/// log.
 class ProgressLine {
  public:
   enum class Where { terminal, log };
@@ -19,9 +20,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows nothing of the first two seconds on a terminal, or of the first minute in a log.
+  /// Shows nothing in the first two seconds on a terminal, or the first minute in a log.
   void show(const SolveOptions::Progress& progress);
-  /// Complains, on a line of its own that stays. In any thread.
+  /// Prints an error on a separate line. Thread-safe.
   void interrupt(const std::string& text);
   void clear();
 

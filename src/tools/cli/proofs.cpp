@@ -22,7 +22,7 @@
 namespace halocline::cli {
 namespace {
 
-/// Ranks that will share this node, as far as that is known beforehand.
+/// Estimates the ranks that will share this node.
 int ranks_on_this_node(const ProofRequest& request, const Variables& variables) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
     const auto found = variables.find(name);
@@ -76,8 +76,8 @@ std::vector<probe::Path> paths_to_prove(const std::vector<std::string>& transpor
     for (const std::string& name : memories) {
       const std::optional<Memory> memory = name == "auto" ? Memory::device : memory_named(name);
       if (!memory || one->unavailable(transport::Pair::same_node, *memory)) continue;
-      // What auto takes only where kernels do not reach is proved where it is asked for: a job to
-      // prove it takes seconds, and most nodes do not need it.
+      // Transports that are costly to start are proved only on request: the job takes seconds, and
+      // auto rarely needs them.
       const bool is_for_auto = one->is_for_auto(*memory) && !one->capabilities().is_costly_to_start;
       if (!wanted.contains(one) && !(is_for_auto && wanted.contains(nullptr))) continue;
       const probe::Path path{std::string(one->name()), *memory};
@@ -91,7 +91,7 @@ void make_proofs(const ProofRequest& request) {
   const Variables variables = current_variables();
   const probe::ProofRole role = probe::proof_role(variables);
   if (role == probe::ProofRole::ours || role == probe::ProofRole::other_rank) return;
-  // Ranks that cannot make proofs say so once.
+  // If ranks cannot make proofs, only rank 0 notes it.
   const std::optional<Launched> launched = launched_by(variables);
   if (launched && launched->rank.value_or(0) != 0) return;
   if (request.paths.empty()) return;

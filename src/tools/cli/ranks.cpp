@@ -33,7 +33,7 @@
 namespace halocline::cli {
 namespace {
 
-/// Set for ranks whose standard error is a launcher's pipe that ends at a terminal.
+/// Set for ranks whose standard error goes through a launcher's pipe to a terminal.
 constexpr const char* terminal_variable = "HALOCLINE_TERMINAL";
 
 /// Works as one of the ranks; throws the same error on every rank.
@@ -53,13 +53,13 @@ int work_together(const RankJob& job, const Communicator& world) {
   return job.work(world);
 }
 
-/// Ends all ranks from whatever thread finds out that the others will not come.
+/// Ends all ranks. Thread-safe.
 [[noreturn]] void abort_all(const Communicator& world, const std::string& text, int code) {
   remove_temporary_files();
   comm::abort(world, report_exit(code, text));
 }
 
-/// True if all ranks come here soon: then they all have the same error.
+/// Returns whether all ranks arrive soon, in which case they have the same error.
 bool all_failed_alike(const Communicator& brief) {
   try {
     comm::barrier(brief);
@@ -69,8 +69,9 @@ bool all_failed_alike(const Communicator& brief) {
   }
 }
 
-/// Ranks started by the launcher of another MPI do not find each other: each would work alone.
-void require_to_be_found() {
+/// Throws unavailable if a launcher of another MPI started the ranks, which then do not find each
+/// other.
+void require_all_ranks() {
   const std::optional<std::string> why = comm::why_alone();
   if (!why) return;
   const Launched launched = launched_by(current_variables()).value();
@@ -80,13 +81,13 @@ void require_to_be_found() {
 
 int work_as_rank(const RankJob& job) {
   make_proofs(job.proofs);
-  // Only rank 0 has temporary files. The others end at once, as their launcher expects.
+  // Only rank 0 has temporary files. Other ranks end at once, as the launcher expects.
   const std::optional<Launched> launched = launched_by(current_variables());
   std::optional<EndingSignals> signals;
   if (!launched || launched->rank.value_or(0) == 0)
     signals.emplace(launched ? EndingSignals::Message::none : EndingSignals::Message::printed);
   const LimitedRuntime runtime(job.wait_limit_seconds, job.calls_mpi);
-  require_to_be_found();
+  require_all_ranks();
   CommunicatorOptions options;
   options.wait_limit = std::chrono::duration<double>(job.wait_limit_seconds);
   const Communicator world = Communicator::world(options);
@@ -109,7 +110,7 @@ int work_as_rank(const RankJob& job) {
   }
 }
 
-/// Says how a job ended whose ranks did not tell that themselves.
+/// Describes how a job ended whose ranks did not report it.
 std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
   if (end.how == JobEnd::How::interrupted)
     return fmt::format("stopped by {}", signal_in_words(end.signal));
@@ -128,8 +129,7 @@ std::string how_it_ended(const Launcher& launcher, const JobSpec& job, const Job
                      launcher.path, end.exit_code, complaint.empty() ? "" : ":\n", complaint);
 }
 
-/// Returns the exit code of a job that ran to its end, as its ranks told it. Throws communication
-/// if they did not.
+/// Returns the exit code that a job's ranks reported. Throws communication if they did not.
 int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end) {
   const ExitReports reports = read_exit_reports(end.marked);
   const bool exited = end.how == JobEnd::How::exited;
@@ -147,7 +147,7 @@ int exit_code_of(const Launcher& launcher, const JobSpec& job, const JobEnd& end
   return code;
 }
 
-/// A launcher that hangs says nothing, and one that waits for its turn may take hours.
+/// Not an error: a launcher may hang without output, or wait for hours in a queue.
 void note_slow_start(const Launcher& launcher, const JobSpec& job) {
   print_note(
       fmt::format("{} has not brought {} to work yet, and is still waited for; {}; 'halocline "
@@ -178,7 +178,7 @@ int start_ranks(const RankJob& wanted, const std::vector<std::string>& words) {
         "them, start the ranks by a launcher that gives each its own (halocline doctor prints a "
         "line)",
         fmt::join(withheld, ", ")));
-  // A launcher that has not ended its ranks by then will not: mpirun takes a second.
+  // mpirun takes a second to end its ranks.
   constexpr std::chrono::milliseconds grace{1400};
   const JobEnd end = run_job(halocline::command(launcher, job), extra,
                              {.output = JobOutput::relay,
@@ -197,8 +197,8 @@ std::vector<std::string> words_for_ranks(const std::vector<std::string>& words) 
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool has_next = i + 1 < words.size();
-    // Open MPI's mpirun reads the file behind a --tune wherever it stands, also as ours; to every
-    // launcher a word ":" is what separates two programs.
+    // Open MPI's mpirun reads the file after --tune at any position, even among our options; to
+    // launchers a word ":" separates two programs.
     const bool is_launchers =
         has_next && (words[i] == "--tune" || (words[i].starts_with("--") && words[i + 1] == ":"));
     if (words[i] == "--ranks")
@@ -222,7 +222,7 @@ void check_rank_options(const std::optional<int>& ranks, double& wait_limit_seco
         fmt::format(
             "the wait limit {} is invalid; use --wait-limit with seconds, or 0 for no limit",
             wait_limit_seconds));
-  // Longer than any run, and than a clock counts.
+  // Longer than any run, and out of range for clocks.
   if (wait_limit_seconds > 1e9) wait_limit_seconds = 0;
 }
 
@@ -230,7 +230,7 @@ void check(const RankJob& job) { job.check(job.ranks.value_or(1)); }
 
 int run_on_ranks(const RankJob& job, const std::vector<std::string>& words) {
   if (launched_by(current_variables())) return work_as_rank(job);
-  check(job);  // usage errors cost no start of MPI
+  check(job);  // reports usage errors before MPI is started
   return job.ranks.value_or(1) == 1 ? work_as_rank(job) : start_ranks(job, words);
 }
 

@@ -35,7 +35,7 @@ constexpr std::array<Named, 8> signals{
 std::atomic<bool> prints_signal{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// Waits a little for a reader that is slow; one that does not read must not keep the process.
+/// Waits for a slow reader, but not forever.
 bool takes_text(int descriptor) {
   pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
   return ::poll(&waited, 1, 1000) == 1;
@@ -45,15 +45,16 @@ extern "C" void halocline_end_by_signal(int signal) {
   remove_temporary_files();
   for (const Named& one : signals)
     if (one.number == signal && prints_signal && takes_text(STDERR_FILENO)) {
-      [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, one.line, std::strlen(one.line));
+      [[maybe_unused]] const ssize_t written =
+          ::write(STDERR_FILENO, one.line, std::strlen(one.line));
     }
-  // The signal comes again when this returns. SA_RESETHAND is not enough: MPICH takes SIGUSR1, and
-  // calls from a handler that stays.
+  // Raises the signal again for its default action. SA_RESETHAND is not enough, since MPICH handles
+  // SIGUSR1 and calls this handler from its own.
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
-// What batch systems and people send before they end a process.
+// Signals of batch systems and users before they end a process.
 constexpr std::array<std::pair<int, const char*>, 6> asking{{{SIGINT, "SIGINT"},
                                                              {SIGTERM, "SIGTERM"},
                                                              {SIGHUP, "SIGHUP"},
@@ -107,10 +108,10 @@ EndingSignals::EndingSignals(Message message) {
   struct sigaction action {};
   action.sa_handler = halocline_end_by_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a macro of an unsigned number
-  // One ending at a time.
+  // Blocks other signals during the handler.
   ::sigfillset(&action.sa_mask);
   for (const Named& one : signals) replace(one.number, action);
-  // A reader that has gone is an error of what is written to it, and not the end of all results.
+  // A lost reader is an error of writing to it, and must not end the process.
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigemptyset(&ignore.sa_mask);
@@ -120,7 +121,7 @@ EndingSignals::EndingSignals(Message message) {
 void EndingSignals::replace(int signal, const struct sigaction& action) {
   struct sigaction before {};
   ::sigaction(signal, nullptr, &before);
-  // Of a library's handler nothing is expected: UCX would wait for a debugger at SIGHUP.
+  // Replaces handlers of libraries: UCX would wait for a debugger on SIGHUP.
   if (before.sa_handler == SIG_IGN) return;
   ::sigaction(signal, &action, nullptr);
   before_.emplace_back(signal, before);

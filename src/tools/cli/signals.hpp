@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Signals that end a process which computes: a rank, or a run without a launcher.
+// Signals that end a rank, or a run without a launcher.
 
 #include <signal.h>
 
@@ -10,14 +10,13 @@
 
 namespace halocline::cli {
 
-/// While it lives, a signal that would end the process removes its temporary files first, then ends
-/// it as ever; only a pipe without a reader ends nothing. Signals that the user had ignored stay
-/// ignored.
+/// While an object exists, signals that would end the process first remove its temporary files.
+/// SIGPIPE is ignored. Signals that the user ignores stay ignored.
 class EndingSignals {
  public:
   enum class Message {
-    printed,  ///< one line on standard error with the signal
-    none      ///< a launcher says it, once for all ranks
+    printed,  ///< a line on standard error with the signal
+    none      ///< the launcher prints it, once for all ranks
   };
   explicit EndingSignals(Message message);
   ~EndingSignals();
@@ -30,8 +29,8 @@ class EndingSignals {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-/// While it lives, signals that would end the process ask a run to stop instead: the first one is
-/// noted. A second SIGINT ends the process as ever. One at a time.
+/// While an object exists, signals that would end the process request a run to stop instead: the
+/// first one is recorded. A second SIGINT ends the process. At most one object may exist.
 class StopSignals {
  public:
   StopSignals();
@@ -49,8 +48,8 @@ class StopSignals {
 /// "SIGTERM", or "signal 42".
 std::string name_of_signal(int signal);
 
-/// Lets a file that grows beyond the limit of the shell (ulimit -f) be an error of the system call,
-/// which the command can tell, instead of a signal that kills.
+/// Makes exceeding the limit on file sizes (ulimit -f) an error of the system call, which the
+/// command can report, instead of a fatal signal.
 void let_large_files_be_errors();
 
 }  // namespace halocline::cli

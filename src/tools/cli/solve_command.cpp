@@ -32,7 +32,7 @@ void write_results(const SolveCommand& command, const SolveResult& result) {
 
 struct Solved {
   SolveResult result;
-  std::optional<Error> error;  ///< of what came after the sweeps
+  std::optional<Error> error;  ///< after the sweeps
 };
 
 Solved solve_if_possible(const Communicator& world, const SolveOptions& options) {
@@ -43,7 +43,7 @@ Solved solve_if_possible(const Communicator& world, const SolveOptions& options)
   }
 }
 
-/// The files of a run, under the names of their flags.
+/// Returns the files of a run with their flags.
 RunFiles files_of(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   RunFiles files;
@@ -80,7 +80,7 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   SolveOptions options = command.options;
   std::optional<StopRequests> requests;
   if (const auto folder = checkpoint_folder(options)) {
-    // Of ranks that this command has started it has done so itself, before it could hear a signal.
+    // The command that started ranks has already removed old requests, before it handled signals.
     if (!start_of_this_rank() && world.rank() == 0) forget_request(*folder);
     requests.emplace(world, *folder);
     options.stop_request = [&] { return requests->reason(); };
@@ -91,7 +91,7 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   const Solved solved = solve_if_possible(world, options);
   line.clear();
   Attempts attempts(solved.error);
-  // Without the others if they may be gone.
+  // Without the other ranks if they may be lost.
   if (solved.error && solved.error->kind() == ErrorKind::communication && world.rank() == 0)
     Attempts().attempt([&] { write_results(command, solved.result); });
   attempts.attempt(
@@ -105,7 +105,7 @@ int solve_together(const SolveCommand& command, const Communicator& world) {
   return exit_stopped;
 }
 
-/// Locks of MPI cost each call a little: only for runs that write on their way.
+/// Runs that write during the sweeps need MPI with locks, which slow down each call a little.
 RankJob::Calls calls_of(const SolveCommand& command) {
   const SolveOptions& options = command.options;
   const bool writes = options.checkpoint || options.restart || options.output_every;
@@ -114,14 +114,15 @@ RankJob::Calls calls_of(const SolveCommand& command) {
              : RankJob::Calls::from_one_thread;
 }
 
-/// Of the ranks that this command starts: keeps requests to earlier ones from them, and takes back
-/// at the end what none of them lived to see.
-class Requests {
+/// Removes stop requests before and after ranks run, so that they affect no other run.
+class RequestCleanup {
  public:
-  explicit Requests(std::string folder) : folder_(std::move(folder)) { forget_request(folder_); }
-  ~Requests() { forget_request(folder_); }
-  Requests(const Requests&) = delete;
-  Requests& operator=(const Requests&) = delete;
+  explicit RequestCleanup(std::string folder) : folder_(std::move(folder)) {
+    forget_request(folder_);
+  }
+  ~RequestCleanup() { forget_request(folder_); }
+  RequestCleanup(const RequestCleanup&) = delete;
+  RequestCleanup& operator=(const RequestCleanup&) = delete;
 
  private:
   std::string folder_;
@@ -166,8 +167,8 @@ RankJob solve_job(const SolveCommand& command) {
 
 int run_solve(const SolveCommand& command, const std::vector<std::string>& words) {
   const std::optional<std::string> folder = checkpoint_folder(command.options);
-  std::optional<Requests> requests;
-  if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) requests.emplace(*folder);
+  std::optional<RequestCleanup> cleanup;
+  if (folder && !start_of_this_rank() && command.ranks.value_or(1) > 1) cleanup.emplace(*folder);
   return run_on_ranks(solve_job(command), words_for_ranks(words));
 }
 

@@ -28,8 +28,8 @@ std::optional<std::string> checkpoint_folder(const SolveOptions& options) {
                                                                   : folder_of(*options.restart);
 }
 
-/// Without waiting for the disk, which may be what keeps a run from its end. Ranks that have not
-/// made the folder yet find it with the request in it.
+/// Does not wait for the disk, which may be the reason for the request. Ranks that have not made
+/// the folder yet will find it with the request.
 bool ask_to_stop(const std::string& folder, const std::string& reason) {
   const std::filesystem::path request = request_in(folder);
   const std::filesystem::path unfinished = std::filesystem::path(folder) / ".halocline-stop.tmp";

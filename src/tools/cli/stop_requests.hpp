@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Asking a run that writes checkpoints to stop between two sweeps: by signals of its ranks, or by a
-// file in the folder of its checkpoints, which reaches ranks on any node.
+// Requests that a run with checkpoints stops between two sweeps: by signals to its ranks, or by a
+// file in the checkpoint folder, which reaches ranks on any node.
 
 #include <optional>
 #include <string>
@@ -16,12 +16,13 @@ namespace halocline::cli {
 /// Returns the folder that a run writes checkpoints to; nothing if it writes none.
 std::optional<std::string> checkpoint_folder(const SolveOptions& options);
 
-/// Asks the run of a folder to stop; returns whether it could. Callable from any process.
+/// Requests the run of a folder to stop; returns whether the request was written. Callable from any
+/// process.
 bool ask_to_stop(const std::string& folder, const std::string& reason);
-/// Takes back what an earlier run may not have seen.
+/// Removes a request that an earlier run may not have read.
 void forget_request(const std::string& folder);
 
-/// What this rank has heard, while it lives.
+/// Receives requests on this rank.
 class StopRequests {
  public:
   StopRequests(const Communicator& world, std::string folder);

@@ -6,10 +6,10 @@
 
 namespace halocline::cli {
 
-/// One line.
+/// Returns one line.
 std::string version_text();
 
-/// Also what of this build can be used on this machine, and why not the rest.
+/// Adds the parts of this build that work on this machine, and why others do not.
 std::string verbose_version_text();
 
 }  // namespace halocline::cli
