@@ -97,7 +97,7 @@ struct LayoutBenchResult {
   std::int64_t sweeps = 0, repetitions = 0;
   int ranks = 0, nodes = 0, threads = 0;
   std::vector<RunDevice> devices{};
-  std::string checker{};       ///< name of the reference that computed the plain run
+  std::string reference{};     ///< name of the reference that computed the plain run
   std::uint64_t checksum = 0;  ///< of its first field, after `sweeps` + 1
   std::vector<LayoutTiming> timings{};
   std::vector<KernelGain> kernels{};  ///< for each layout that was timed, if there is a plain one

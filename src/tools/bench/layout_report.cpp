@@ -25,8 +25,8 @@ void add_where(Report& report, const LayoutBenchResult& result) {
   const std::string checksum = fmt::format("{:016x}", result.checksum);
   report.add("checksum", "checksum", checksum,
              fmt::format("{} of {}, as {} has it", checksum,
-                         wrong_of(result) ? "the right results" : "every result", result.checker));
-  report.add_json("judge", result.checker);
+                         wrong_of(result) ? "the right results" : "every result", result.reference));
+  report.add_json("judge", result.reference);
 }
 
 /// Adds everything about each combination, as rows of a data frame.

@@ -49,6 +49,9 @@ struct P2pTiming {
   timing::TimeSummary both_ways{};     ///< of a window in each direction at once
 };
 
+/// Returns whether two timings differ only in the ranks, and can be compared.
+bool are_alike(const P2pTiming& a, const P2pTiming& b);
+
 /// A pair that is slower than others of its kind.
 struct P2pOutlier {
   RankPair ranks;

@@ -33,12 +33,6 @@ void check_transport(const std::string& name) {
   refuse(fmt::format("unknown transport '{}' between two ranks; choose from: {}", name, names));
 }
 
-/// Returns whether two timings can be compared.
-bool alike(const P2pTiming& a, const P2pTiming& b) {
-  return a.kind == b.kind && a.memory == b.memory && a.transport == b.transport &&
-         a.bytes == b.bytes;
-}
-
 /// Adds outliers among `alike` pairs by one of their times. A bandwidth is the inverse of a time.
 void find_outliers(const std::vector<const P2pTiming*>& alike, timing::TimeSummary P2pTiming::*time,
                    const std::string& what, std::vector<P2pOutlier>& found) {
@@ -62,6 +56,11 @@ void find_outliers(const std::vector<const P2pTiming*>& alike, timing::TimeSumma
 }
 
 }  // namespace
+
+bool are_alike(const P2pTiming& a, const P2pTiming& b) {
+  return a.kind == b.kind && a.memory == b.memory && a.transport == b.transport &&
+         a.bytes == b.bytes;
+}
 
 std::vector<RankPair> p2p_pairs(const P2pBenchOptions& options, int ranks) {
   if (ranks < 2) refuse("one rank has no partner to send to; use more (--ranks 2)");
@@ -103,12 +102,12 @@ std::vector<P2pOutlier> p2p_outliers(const std::vector<P2pTiming>& timings) {
   }
   for (const P2pTiming& timing : timings) {
     if (std::any_of(seen.begin(), seen.end(),
-                    [&](const P2pTiming& other) { return alike(timing, other); }))
+                    [&](const P2pTiming& other) { return are_alike(timing, other); }))
       continue;
     seen.push_back(timing);
     std::vector<const P2pTiming*> same;
     for (const P2pTiming& other : timings)
-      if (!other.wrong && alike(timing, other)) same.push_back(&other);
+      if (!other.wrong && are_alike(timing, other)) same.push_back(&other);
     if (timing.bytes == smallest) find_outliers(same, &P2pTiming::latency, "latency", found);
     if (timing.bytes != largest) continue;
     find_outliers(same, &P2pTiming::one_way, "one way", found);

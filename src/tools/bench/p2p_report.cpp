@@ -33,19 +33,13 @@ struct Point {
   std::vector<const P2pTiming*> pairs{};
 };
 
-bool belongs(const Point& point, const P2pTiming& timing) {
-  const P2pTiming& of = *point.first;
-  return of.kind == timing.kind && of.memory == timing.memory && of.transport == timing.transport &&
-         of.bytes == timing.bytes;
-}
-
 /// Groups correct timings by memory, kind of pair, transport and size.
 std::vector<Point> points_of(const P2pBenchResult& result) {
   std::vector<Point> points;
   for (const P2pTiming& timing : result.timings) {
     if (timing.wrong) continue;
     auto known = std::find_if(points.begin(), points.end(),
-                              [&](const Point& point) { return belongs(point, timing); });
+                              [&](const Point& point) { return are_alike(*point.first, timing); });
     if (known == points.end()) known = points.insert(points.end(), {&timing});
     known->pairs.push_back(&timing);
   }

@@ -145,14 +145,10 @@ std::optional<std::string> PairPath::first_wrong(int round) {
   return std::nullopt;
 }
 
-bool is_plain_mpi(const std::string& transport) {
-  return transport == "mpi" || transport == "gpu_aware";
-}
-
 std::unique_ptr<PairPath> make_pair_path(const Communicator& all, const Communicator& pair,
                                          const PairPathOptions& options, Notes& notes) {
   std::unique_ptr<PairPath> path;
-  if (is_plain_mpi(options.transport)) {
+  if (options.transport == "mpi" || options.transport == "gpu_aware") {
     comm::together(pair, [&] { path = std::make_unique<MpiPath>(all, options, pair.rank()); });
     return path;
   }

@@ -68,7 +68,4 @@ class PairPath {
 std::unique_ptr<PairPath> make_pair_path(const Communicator& all, const Communicator& pair,
                                          const PairPathOptions& options, Notes& notes);
 
-/// Returns whether make_pair_path() uses plain MPI calls.
-bool is_plain_mpi(const std::string& transport);
-
 }  // namespace halocline::bench

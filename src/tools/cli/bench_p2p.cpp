@@ -27,60 +27,56 @@ const char* p2p_footer =
 
 class BenchP2p final : public Benchmark {
  public:
-  explicit BenchP2p(Syntax& bench);
-  BenchCommand finish() const override;
+  explicit BenchP2p(Syntax& bench)
+      : Benchmark(bench, "p2p", "time messages between pairs of ranks", p2p_footer) {
+    const OptionGroup what = group("What to send");
+    what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 [default: all]");
+    what.option("--sizes", "LIST", sizes_,
+                "bytes of a message, such as 8,64Ki,1Mi\n[default: 9 from 1 to 4Mi]");
+    what.option("--window", "N", options_.window,
+                "messages per bandwidth measurement [default: 64]");
+
+    const OptionGroup how = group("How");
+    how.option("--transport", "LIST", transport_,
+               "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi\n"
+               "[default: all that are available and proved here]");
+    how.option("--memory", "LIST", memory_,
+               "memory of messages: auto, device, managed, pinned, system, host\n[default: auto]");
+    add_ranks(how, 2);
+    add_loop(how, loop_, "0.05");
+    add_proofs(how, options_.proofs);
+    add_wait_limit(how);
+    const OptionGroup results = group("Results");
+    add_results(results);
+    add_trace(results);
+  }
+
+  BenchCommand finish() const override {
+    const bench::P2pBenchOptions options = read();
+    BenchCommand command = this->command(options, bench::run_p2p_bench);
+    want_proofs(command.job, options.transports, options.memories, options.proofs);
+    return command;
+  }
 
  private:
-  bench::P2pBenchOptions read() const;
+  bench::P2pBenchOptions read() const {
+    bench::P2pBenchOptions options = options_;
+    if (pairs_ && *pairs_ != "all")
+      for (const auto& [first, second] : parse_pairs(*pairs_, "--pairs"))
+        options.pairs.push_back({first, second});
+    if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
+    if (transport_) options.transports = parse_list(*transport_, "--transport");
+    if (memory_) options.memories = parse_list(*memory_, "--memory");
+    read_loop(loop_, options.loop);
+    options.keeps_spans = wants_trace();
+    return options;
+  }
 
   // Words of the command line, before they become options.
   std::optional<std::string> pairs_, sizes_, transport_, memory_;
   LoopWords loop_;
   bench::P2pBenchOptions options_;  // other options
 };
-
-BenchP2p::BenchP2p(Syntax& bench)
-    : Benchmark(bench, "p2p", "time messages between pairs of ranks", p2p_footer) {
-  const OptionGroup what = group("What to send");
-  what.option("--pairs", "LIST", pairs_, "pairs of ranks, such as 0-1,0-3 [default: all]");
-  what.option("--sizes", "LIST", sizes_,
-              "bytes of a message, such as 8,64Ki,1Mi\n[default: 9 from 1 to 4Mi]");
-  what.option("--window", "N", options_.window, "messages per bandwidth measurement [default: 64]");
-
-  const OptionGroup how = group("How");
-  how.option("--transport", "LIST", transport_,
-             "peer, nccl, nvshmem, gpu_aware, staged, shared, mpi\n"
-             "[default: all that are available and proved here]");
-  how.option("--memory", "LIST", memory_,
-             "memory of messages: auto, device, managed, pinned, system, host\n[default: auto]");
-  add_ranks(how, 2);
-  add_loop(how, loop_, "0.05");
-  add_proofs(how, options_.proofs);
-  add_wait_limit(how);
-  const OptionGroup results = group("Results");
-  add_results(results);
-  add_trace(results);
-}
-
-bench::P2pBenchOptions BenchP2p::read() const {
-  bench::P2pBenchOptions options = options_;
-  if (pairs_ && *pairs_ != "all")
-    for (const auto& [first, second] : parse_pairs(*pairs_, "--pairs"))
-      options.pairs.push_back({first, second});
-  if (sizes_) options.sizes = parse_sizes(*sizes_, "--sizes");
-  if (transport_) options.transports = parse_list(*transport_, "--transport");
-  if (memory_) options.memories = parse_list(*memory_, "--memory");
-  read_loop(loop_, options.loop);
-  options.keeps_spans = wants_trace();
-  return options;
-}
-
-BenchCommand BenchP2p::finish() const {
-  const bench::P2pBenchOptions options = read();
-  BenchCommand command = this->command(options, bench::run_p2p_bench);
-  want_proofs(command.job, options.transports, options.memories, options.proofs);
-  return command;
-}
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 #include "doctor/report.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -26,6 +25,13 @@ std::string title(const Facts& facts) {
       others == 0 ? "" : fmt::format(" and {} node{} more", others, others == 1 ? "" : "s");
   return fmt::format("{}{}: {} core{}, {}, {}", facts.node.host, more, cores, cores == 1 ? "" : "s",
                      gpu_words, facts.node.mpi);
+}
+
+/// Adds a block of text after a blank line.
+Section& add_block(Report& report) {
+  Section& section = report.add_section("", "");
+  section.add_line("");
+  return section;
 }
 
 bool all_work(const Diagnosis& diagnosis) {
@@ -98,8 +104,7 @@ struct TableOfResults {
 void add_results(Report& report, const Evidence& evidence, const TableOfResults& wanted) {
   if (std::none_of(wanted.results.begin(), wanted.results.end(), is_shown)) return;
   const Format rate = Format::rate("", 3);
-  Section& section = report.add_section("", "");
-  section.add_line("");
+  Section& section = add_block(report);
   Table& table = section.add_table({.key = {},
                                     .title = wanted.title,
                                     .columns = {{"path", wanted.label, {}},
@@ -164,18 +169,16 @@ void add_results_for_programs(Report& report, const Evidence& evidence, const st
   }
 }
 
-double best_link(const ProbeFacts& ranks, int node) {
-  double best = 0;
-  for (const Link& link : ranks.links)
-    if (link.from == node || link.to == node) best = std::max(best, link.gb_per_s);
+/// Returns the best latency and rate among the links of a node; nothing without links.
+std::optional<Link> best_link(const ProbeFacts& ranks, int node) {
+  std::optional<Link> best;
+  for (const Link& link : ranks.links) {
+    if (link.from != node && link.to != node) continue;
+    if (!best) best = link;
+    best->us = std::min(best->us, link.us);
+    best->gb_per_s = std::max(best->gb_per_s, link.gb_per_s);
+  }
   return best;
-}
-
-double least_us(const ProbeFacts& ranks, int node) {
-  double least = std::numeric_limits<double>::max();
-  for (const Link& link : ranks.links)
-    if (link.from == node || link.to == node) least = std::min(least, link.us);
-  return least;
 }
 
 /// "4 x NVIDIA H200".
@@ -190,8 +193,7 @@ void add_nodes(Report& report, const Evidence& evidence) {
   if (ranks.nodes.size() < 2) return;
   constexpr std::size_t most_rows = 32;
   const Format rate = Format::rate("", 3);
-  Section& section = report.add_section("", "");
-  section.add_line("");
+  Section& section = add_block(report);
   const bool have_gpus = std::any_of(ranks.nodes.begin(), ranks.nodes.end(),
                                      [](const NodeSeen& node) { return !node.gpus.empty(); });
   std::vector<Column> columns{{"host", "node", {}}, {"copies", "host copies", rate}};
@@ -209,11 +211,11 @@ void add_nodes(Report& report, const Evidence& evidence) {
     double gpu = 0;
     for (const GpuSpeed& speed : node.speeds)
       gpu = gpu == 0 ? speed.copy_gb_per_s : std::min(gpu, speed.copy_gb_per_s);
-    const bool linked = best_link(ranks, node.node) > 0;
+    const std::optional<Link> link = best_link(ranks, node.node);
     std::vector<Value> cells{node.host, node.memory_gb_per_s};
     if (have_gpus) cells.insert(cells.end(), {gpus_text(node), gpu > 0 ? Value(gpu) : Value()});
-    cells.push_back(linked ? Value(least_us(ranks, node.node)) : Value());
-    cells.push_back(linked ? Value(best_link(ranks, node.node)) : Value());
+    cells.push_back(link ? Value(link->us) : Value());
+    cells.push_back(link ? Value(link->gb_per_s) : Value());
     table.add(std::move(cells));
   }
   if (ranks.nodes.size() > most_rows)
@@ -268,16 +270,13 @@ std::string cores_text(const ProbeFacts& ranks) {
 }
 
 void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& options) {
-  Section& section = report.add_section("", "");
-  section.add_line("");
-  if (const std::string words = add_taken(report, diagnosis.evidence, Distance::same_node);
-      !words.empty())
-    section.add_text("a run uses", words);
-  if (const std::string words = add_taken(report, diagnosis.evidence, Distance::other_node);
-      !words.empty())
-    section.add_text("between nodes", words);
-  if (const std::string cores = cores_text(diagnosis.evidence.facts.ranks); !cores.empty())
-    section.add_text("ranks ran on", cores);
+  Section& section = add_block(report);
+  const auto add = [&](const char* label, const std::string& words) {
+    if (!words.empty()) section.add_text(label, words);
+  };
+  add("a run uses", add_taken(report, diagnosis.evidence, Distance::same_node));
+  add("between nodes", add_taken(report, diagnosis.evidence, Distance::other_node));
+  add("ranks ran on", cores_text(diagnosis.evidence.facts.ranks));
   const std::string line = launch_line(diagnosis.start);
   const char* label = "start with";
   for (const std::string& part : in_lines(line)) section.add_text(std::exchange(label, " "), part);
@@ -296,8 +295,7 @@ void add_start(Report& report, const Diagnosis& diagnosis, const ReportOptions& 
 
 void add_changes(Report& report, const ReportOptions& options) {
   if (!options.compared_with) return report.add_json("changes", nullptr), void();
-  Section& section = report.add_section("", "");
-  section.add_line("");
+  Section& section = add_block(report);
   section.add_line(options.changes.empty()
                        ? fmt::format("nothing has changed since {}", *options.compared_with)
                        : fmt::format("changed since {}:", *options.compared_with));

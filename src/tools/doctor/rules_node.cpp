@@ -46,50 +46,47 @@ std::optional<Cause> tight_limits(const Evidence& evidence) {
   constexpr std::int64_t enough_bytes = std::int64_t{16} << 20;
   constexpr std::int64_t enough_addresses = std::int64_t{1} << 30;
   constexpr std::int64_t few_files = 64, files_per_rank = 8, few_processes = 256;
-  std::vector<std::string> seen, fixes;
-  if (!limits.temporary.empty() && !limits.temporary_free_bytes) {
-    seen.push_back(fmt::format("the folder for temporary files, {}, is missing", limits.temporary));
-    fixes.emplace_back("set TMPDIR to a folder that is there and can be written");
-  } else if (!limits.temporary_is_writable) {
-    seen.push_back(
-        fmt::format("the folder for temporary files, {}, cannot be written to", limits.temporary));
-    fixes.emplace_back("set TMPDIR to a folder that can be written to");
-  } else if (limits.temporary_free_bytes.value_or(enough_bytes) < enough_bytes) {
-    seen.push_back(fmt::format("{}, where MPI keeps what its processes share, has {} free",
-                               limits.temporary, bytes_text(*limits.temporary_free_bytes)));
-    fixes.push_back(fmt::format("free some space in {}, or set TMPDIR to a folder of another disk",
-                                limits.temporary));
-  }
-  const std::int64_t files = few_files + files_per_rank * ranks_here(evidence);
-  if (limits.of_processes.open_files.value_or(files) < files) {
-    seen.push_back(fmt::format("ulimit -n allows {} open files", *limits.of_processes.open_files));
-    fixes.push_back(
-        fmt::format("ulimit -n {0} (limits.conf: nofile; docker run --ulimit nofile={0})",
-                    std::max<std::int64_t>(1024, files)));
-  }
-  if (limits.of_processes.processes.value_or(few_processes) < few_processes &&
-      !evidence.facts.node.is_root) {
-    seen.push_back(fmt::format("ulimit -u allows this user {} processes and threads",
-                               *limits.of_processes.processes));
-    fixes.emplace_back("ulimit -u 4096 (limits.conf: nproc; docker run --ulimit nproc=4096)");
-  }
-  if (limits.of_processes.address_bytes.value_or(enough_addresses) < enough_addresses) {
-    seen.push_back(fmt::format("ulimit -v allows each process {} of addresses",
-                               bytes_text(*limits.of_processes.address_bytes)));
-    fixes.emplace_back("ulimit -v unlimited (limits.conf: as; in a batch job request more memory)");
-  }
-  if (limits.of_processes.file_bytes.value_or(enough_bytes) < enough_bytes) {
-    seen.push_back(fmt::format("ulimit -f allows files of {}, also in memory",
-                               bytes_text(*limits.of_processes.file_bytes)));
-    fixes.emplace_back("ulimit -f unlimited (limits.conf: fsize)");
-  }
   // Doctor's own ranks may take more than that on a busy machine.
   constexpr std::int64_t few_seconds = 60;
-  if (limits.of_processes.cpu_seconds.value_or(few_seconds) < few_seconds) {
-    seen.push_back(fmt::format("ulimit -t allows each process {} s of processor time",
-                               *limits.of_processes.cpu_seconds));
-    fixes.emplace_back("ulimit -t unlimited (limits.conf: cpu)");
+  std::vector<std::string> seen, fixes;
+  const auto add = [&](std::string observation, std::string fix) {
+    seen.push_back(std::move(observation));
+    fixes.push_back(std::move(fix));
+  };
+  const ProcessLimits& of_processes = limits.of_processes;
+  if (!limits.temporary.empty() && !limits.temporary_free_bytes) {
+    add(fmt::format("the folder for temporary files, {}, is missing", limits.temporary),
+        "set TMPDIR to a folder that is there and can be written");
+  } else if (!limits.temporary_is_writable) {
+    add(fmt::format("the folder for temporary files, {}, cannot be written to", limits.temporary),
+        "set TMPDIR to a folder that can be written to");
+  } else if (limits.temporary_free_bytes.value_or(enough_bytes) < enough_bytes) {
+    add(fmt::format("{}, where MPI keeps what its processes share, has {} free", limits.temporary,
+                    bytes_text(*limits.temporary_free_bytes)),
+        fmt::format("free some space in {}, or set TMPDIR to a folder of another disk",
+                    limits.temporary));
   }
+  const std::int64_t files = few_files + files_per_rank * ranks_here(evidence);
+  if (of_processes.open_files.value_or(files) < files)
+    add(fmt::format("ulimit -n allows {} open files", *of_processes.open_files),
+        fmt::format("ulimit -n {0} (limits.conf: nofile; docker run --ulimit nofile={0})",
+                    std::max<std::int64_t>(1024, files)));
+  if (of_processes.processes.value_or(few_processes) < few_processes &&
+      !evidence.facts.node.is_root)
+    add(fmt::format("ulimit -u allows this user {} processes and threads", *of_processes.processes),
+        "ulimit -u 4096 (limits.conf: nproc; docker run --ulimit nproc=4096)");
+  if (of_processes.address_bytes.value_or(enough_addresses) < enough_addresses)
+    add(fmt::format("ulimit -v allows each process {} of addresses",
+                    bytes_text(*of_processes.address_bytes)),
+        "ulimit -v unlimited (limits.conf: as; in a batch job request more memory)");
+  if (of_processes.file_bytes.value_or(enough_bytes) < enough_bytes)
+    add(fmt::format("ulimit -f allows files of {}, also in memory",
+                    bytes_text(*of_processes.file_bytes)),
+        "ulimit -f unlimited (limits.conf: fsize)");
+  if (of_processes.cpu_seconds.value_or(few_seconds) < few_seconds)
+    add(fmt::format("ulimit -t allows each process {} s of processor time",
+                    *of_processes.cpu_seconds),
+        "ulimit -t unlimited (limits.conf: cpu)");
   if (seen.empty()) return std::nullopt;
   return Cause{fmt::format("{}", fmt::join(seen, "; ")), fmt::format("{}", fmt::join(fixes, "; "))};
 }

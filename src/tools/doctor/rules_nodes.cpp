@@ -256,15 +256,14 @@ Findings slow_nodes(const Evidence& evidence) {
     }
   }
   Findings found;
-  append(found, slow_figures(within,
-                             {least_of_gpu, "copies within its memory", "GB/s",
-                              "check nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, and "
-                              "other users of the GPU; until then run without it"}));
-  append(
-      found,
-      slow_figures(across, {least_of_bus, "copies from the host", "GB/s",
-                            "check GPU Link Info in nvidia-smi -q there, the PCIe link's width and "
-                            "generation, and whether rank and GPU are on one NUMA node"}));
+  append(found,
+         slow_figures(within, {least_of_gpu, "copies within its memory", "GB/s",
+                               "check nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,TEMPERATURE there, "
+                               "and other users of the GPU; until then run without it"}));
+  append(found,
+         slow_figures(across, {least_of_bus, "copies from the host", "GB/s",
+                               "check GPU Link Info in nvidia-smi -q there, the PCIe link's width "
+                               "and generation, and whether rank and GPU are on one NUMA node"}));
   constexpr auto see_node =
       "check the node's load (uptime), its clocks (cpupower frequency-info) and its memory "
       "(dmidecode -t memory); until then run without it";

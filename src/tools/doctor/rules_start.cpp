@@ -190,10 +190,8 @@ Finding early_end(const Evidence& evidence, const Launcher& launcher) {
   const std::string seen = fmt::format("{}: {}", launcher.path, ranks.ended_badly);
   if (const std::string small = small_shm(evidence, ranks_here(evidence)); !small.empty())
     return {Severity::broken, what, fmt::format("{}; {}", seen, small), larger_shm(facts)};
-  if (const std::string fix = fix_for_lost_rank(seen); !fix.empty())
-    return {Severity::broken, what, seen, fix + taken_instead(facts)};
-  if (const std::string fix = fix_for_known_words(seen); !fix.empty())
-    return {Severity::broken, what, seen, fix + taken_instead(facts)};
+  for (const std::string& fix : {fix_for_lost_rank(seen), fix_for_known_words(seen)})
+    if (!fix.empty()) return {Severity::broken, what, seen, fix + taken_instead(facts)};
   if (const std::optional<Cause> lack = tight_limits(evidence))
     return {Severity::broken, what, fmt::format("{}; {}", seen, lack->seen), lack->fix};
   if (const std::string fix = fix_for_memory(seen); !fix.empty())

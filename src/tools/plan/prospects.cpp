@@ -40,13 +40,7 @@ Traffic traffic_of(const Case& the_case, const Grid& grid) {
 Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_grid) {
   GridOptions options = the_case.grid;
   options.process_grid = process_grid;
-  Prospect prospect{.process_grid = process_grid,
-                    .cells_per_rank = {},
-                    .messages = 0,
-                    .bytes = 0,
-                    .memory_bytes = 0,
-                    .imbalance = 1,
-                    .redundant = 0};
+  Prospect prospect{.process_grid = process_grid};
   // The first parts of an axis have one cell more, and inner parts have most neighbours, so the
   // busiest rank is among the first three along each axis.
   const Int3 parts = process_grid.values();
@@ -100,9 +94,7 @@ Plan make_plan(const SolveOptions& options, int ranks) {
             .precision = std::string(name_of(the_case.precision())),
             .cells = the_case.grid.cells,
             .ranks = ranks,
-            .halo_depth = the_case.halo_depth,
-            .prospects = {},
-            .refused = {}};
+            .halo_depth = the_case.halo_depth};
   if (options.process_grid.axes() > 0)
     grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
 
@@ -113,8 +105,8 @@ Plan make_plan(const SolveOptions& options, int ranks) {
   const Extents fixed =
       options.process_grid.axes() > 0 ? options.process_grid : the_case.grid.process_grid;
   const auto is_out = [&](const Extents& grid) { return fixed.axes() > 0 && !(grid == fixed); };
-  possible.erase(std::remove_if(possible.begin(), possible.end(), is_out), possible.end());
-  all.erase(std::remove_if(all.begin(), all.end(), is_out), all.end());
+  std::erase_if(possible, is_out);
+  std::erase_if(all, is_out);
   for (const Extents& grid : possible) {
     try {
       plan.prospects.push_back(prospect_of(the_case, ranks, grid));

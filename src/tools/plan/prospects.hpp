@@ -15,11 +15,11 @@ namespace halocline::plan {
 /// One process grid. Values are the maxima over ranks.
 struct Prospect {
   Extents process_grid;
-  Extents cells_per_rank;
-  std::int64_t messages, bytes;  ///< per exchange, to other ranks
-  std::int64_t memory_bytes;     ///< of two time levels, halos included
-  double imbalance;              ///< cells of the largest part over the mean
-  double redundant;              ///< updates per cell beyond one, in a deep halo
+  Extents cells_per_rank{};
+  std::int64_t messages = 0, bytes = 0;  ///< per exchange, to other ranks
+  std::int64_t memory_bytes = 0;         ///< of two time levels, halos included
+  double imbalance = 1;                  ///< cells of the largest part over the mean
+  double redundant = 0;                  ///< updates per cell beyond one, in a deep halo
 };
 
 struct Refusal {
@@ -32,8 +32,8 @@ struct Plan {
   Extents cells;
   int ranks;
   std::int64_t halo_depth;
-  std::vector<Prospect> prospects;  ///< least traffic cost first
-  std::vector<Refusal> refused;
+  std::vector<Prospect> prospects{};  ///< least traffic cost first
+  std::vector<Refusal> refused{};
 };
 
 /// Throws usage for options that solve would refuse with any process grid. An impossible process

@@ -71,6 +71,20 @@ Fault wrong_if(const std::string& how) {
   return {how.empty() ? Outcome::works : Outcome::wrong, how};
 }
 
+/// Starts using this rank's GPU and returns its UUID. Throws unavailable without one, and what
+/// device::use() throws, the same on every rank. Collective.
+std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
+  if (choice == GpuChoice::as_in_runs) return machine::bind_gpu(communicator).gpu.uuid;
+  std::string uuid;
+  comm::together(communicator, [&] {
+    if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
+    const device::Gpu& gpu = device::gpus().list.front();
+    device::use(gpu);
+    uuid = gpu.uuid;
+  });
+  return uuid;
+}
+
 using Placement = exchange::TrialFields::Placement;
 
 class Prober {
@@ -275,18 +289,6 @@ std::vector<std::string> words_of(const PathsToTry& wanted) {
     words.insert(words.end(), {"--bytes", fmt::format("{}", fmt::join(wanted.bytes, ","))});
   if (wanted.timing == Timing::none) words.emplace_back("--untimed");
   return words;
-}
-
-std::string take_gpu(const Communicator& communicator, GpuChoice choice) {
-  if (choice == GpuChoice::as_in_runs) return machine::bind_gpu(communicator).gpu.uuid;
-  std::string uuid;
-  comm::together(communicator, [&] {
-    if (const auto why = device::no_gpu_because()) throw Error(ErrorKind::unavailable, *why);
-    const device::Gpu& gpu = device::gpus().list.front();
-    device::use(gpu);
-    uuid = gpu.uuid;
-  });
-  return uuid;
 }
 
 void try_in_ranks(const Communicator& communicator, const PathsToTry& wanted,

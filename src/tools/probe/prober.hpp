@@ -32,10 +32,6 @@ struct PathsToTry {
 /// Returns the options for the ranks' subcommand.
 std::vector<std::string> words_of(const PathsToTry& wanted);
 
-/// Starts using this rank's GPU and returns its UUID. Throws unavailable without one, and what
-/// device::use() throws, the same on every rank. Collective.
-std::string take_gpu(const Communicator& communicator, GpuChoice choice);
-
 /// For each path and size, sends patterns to neighbours at the path's distance in a ring of all
 /// ranks, ordered by node, checks every byte and the order in a GPU's stream, and times it; skips
 /// sizes that would take seconds. Rank 0 prints each step first. Collective; at least 2 ranks.
