@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ranks that tell each other what they are doing while they are stuck, so that all of them know
-// when they will never go on.
+// Detection of deadlocks among ranks, which exchange their states while they wait.
 
 #include <memory>
 #include <vector>
@@ -13,28 +12,28 @@
 
 namespace halocline::bench {
 
-/// Answers of all ranks, call after call, gathered without blocking. A rank answers when it has
-/// done all it has to, or has stood still for the interval; so nobody who gets on is disturbed.
-/// Every rank sees the same answers, and comes to the same verdict at the same call.
+/// Gathers the states of all ranks repeatedly, without blocking. A rank contributes its state when
+/// it has finished, or has made no progress for the interval, so ranks that make progress are not
+/// disturbed. All ranks get the same states, and reach the same verdict in the same round.
 class DeadlockDetector {
  public:
   enum class Verdict {
     open,
     all_done,  ///< all ranks have nothing more to do
-    deadlock   ///< ranks in a circle have not moved from one call to the next
+    deadlock   ///< ranks in a cycle made no progress between two rounds
   };
 
-  /// One at a time on a communicator, which is used for no other collective until a verdict is
-  /// there. The interval is a tenth of a second, or less where the wait limit is short.
+  /// At most one object may use a communicator, which must not be used for other collectives until
+  /// there is a verdict. The interval is a tenth of a second, or less if the wait limit is short.
   explicit DeadlockDetector(const Communicator& communicator);
   ~DeadlockDetector();
   DeadlockDetector(const DeadlockDetector&) = delete;
   DeadlockDetector& operator=(const DeadlockDetector&) = delete;
 
-  /// Tells what this rank is doing; to be called again and again while it waits. Does not block.
+  /// Takes this rank's state; to be called repeatedly while it waits. Does not block.
   Verdict look(const WaitState& mine);
 
-  /// The ranks in the circle, and everybody's state; after a verdict of deadlock.
+  /// The ranks in the cycle, and the states of all ranks; after a verdict of deadlock.
   const std::vector<int>& circle() const { return cycle_; }
   const std::vector<WaitState>& states() const { return states_; }
 
@@ -48,7 +47,7 @@ class DeadlockDetector {
   Clock::duration interval_;
   Clock::time_point since_ = Clock::now();  // this rank moved, or answered
   int last_step_ = -1;
-  std::vector<WaitState> states_;  // of the call before
+  std::vector<WaitState> states_;  // of the previous round
   std::vector<int> cycle_;
 };
 

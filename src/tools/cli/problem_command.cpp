@@ -127,6 +127,14 @@ Copy timed_copy(const Model& model, const std::string& backend) {
   return {doctor::time_host_copy(cores), counted(cores, "core")};
 }
 
+std::string where_it_runs(const Model& model) {
+  if (stencil::compiled_formula_of(model))
+    return "CPUs and GPUs, by kernels that come with the program";
+  const auto why_not = stencil::cannot_be_compiled_because(model);
+  return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
+                 : "CPUs, and GPUs where NVRTC compiles its formulas";
+}
+
 Model chosen_model(const std::string& problem, const std::vector<std::string>& settings,
                    const std::optional<std::string>& cells) {
   problem::Choices choices;
@@ -177,14 +185,6 @@ std::string ProblemLine::answer() const {
   }
   throw Error(ErrorKind::usage,
               "problem needs one of: list, show, check; see halocline problem --help");
-}
-
-std::string where_it_runs(const Model& model) {
-  if (stencil::compiled_formula_of(model))
-    return "CPUs and GPUs, by kernels that come with the program";
-  const auto why_not = stencil::cannot_be_compiled_because(model);
-  return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
-                 : "CPUs, and GPUs where NVRTC compiles its formulas";
 }
 
 std::string explained(const problem::Model& model) {

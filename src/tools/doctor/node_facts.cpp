@@ -262,7 +262,7 @@ void note_first_in_path(Launching& launching, MpiFamily family, const Variables&
   if (!first.empty() && fs::equivalent(first, found->path, ignored)) return;
   launching.first_in_path = first;
   if (!first.empty())
-    launching.objection_to_first = objection_to(launcher_named(name, variables), family);
+    launching.objection_to_first = objection_to(launcher_named(name, variables).kind, family);
 }
 
 Launching read_launching(const std::optional<std::string>& named, const std::string& hint,
@@ -281,7 +281,9 @@ Launching read_launching(const std::optional<std::string>& named, const std::str
       launching.launcher = find_launcher(family, hint, variables);
     } else {
       launching.launcher = launcher_named(words, variables);
-      launching.objection = known_objection(*launching.launcher, family);
+      // A launcher of unknown kind may belong to this MPI.
+      if (launching.launcher->kind != LauncherKind::other)
+        launching.objection = objection_to(launching.launcher->kind, family);
     }
   } catch (const Error& error) {
     launching.problem = error.what();

@@ -53,11 +53,10 @@ void require_no_interrupt(const JobEnd& end) {
 }
 
 std::string version_text(const std::string& path) {
-  JobOptions options;
-  options.output = JobOutput::capture;
-  options.time_limit = std::chrono::seconds(10);
-  options.grace = std::chrono::seconds(1);
-  const JobEnd end = run_job({path, "--version"}, {}, options);
+  const JobEnd end = run_job({path, "--version"}, {},
+                             {.output = JobOutput::capture,
+                              .time_limit = std::chrono::seconds(10),
+                              .grace = std::chrono::seconds(1)});
   require_no_interrupt(end);
   return end.out + end.err;
 }
@@ -77,16 +76,6 @@ LauncherKind kind_of(const std::string& path) {
   std::error_code ignored;
   if (const auto kind = kind_by_name(std::filesystem::canonical(path, ignored))) return *kind;
   return kind_by_version(version_text(path)).value_or(LauncherKind::other);
-}
-
-/// Returns why a launcher cannot start ranks of `family`; empty if it can.
-std::string objection_to(LauncherKind kind, MpiFamily family) {
-  const LauncherKind wanted =
-      family == MpiFamily::open_mpi ? LauncherKind::open_mpi : LauncherKind::hydra;
-  if (kind == wanted || kind == LauncherKind::srun) return "";
-  if (kind == LauncherKind::other) return "does not name its MPI in --version";
-  return fmt::format("belongs to {}", name_of(kind == LauncherKind::open_mpi ? MpiFamily::open_mpi
-                                                                             : MpiFamily::mpich));
 }
 
 bool in_slurm_allocation(const Variables& variables) { return variables.contains("SLURM_JOB_ID"); }
@@ -235,12 +224,13 @@ Launcher launcher_named(const std::string& words, const Variables& variables) {
   return {kind_of(path), path, std::move(arguments)};
 }
 
-std::string objection_to(const Launcher& launcher, MpiFamily family) {
-  return objection_to(launcher.kind, family);
-}
-
-std::string known_objection(const Launcher& launcher, MpiFamily family) {
-  return launcher.kind == LauncherKind::other ? "" : objection_to(launcher.kind, family);
+std::string objection_to(LauncherKind kind, MpiFamily family) {
+  const LauncherKind wanted =
+      family == MpiFamily::open_mpi ? LauncherKind::open_mpi : LauncherKind::hydra;
+  if (kind == wanted || kind == LauncherKind::srun) return "";
+  if (kind == LauncherKind::other) return "does not name its MPI in --version";
+  return fmt::format("belongs to {}", name_of(kind == LauncherKind::open_mpi ? MpiFamily::open_mpi
+                                                                             : MpiFamily::mpich));
 }
 
 int usable_cores() {
@@ -323,11 +313,10 @@ std::string complaint_of(const Launcher& launcher, const JobSpec& job) {
   harmless.program = "true";
   harmless.arguments.clear();
   harmless.chatter = Chatter::full;
-  JobOptions options;
-  options.output = JobOutput::capture;
-  options.time_limit = std::chrono::seconds(30);
-  options.grace = std::chrono::seconds(1);
-  const JobEnd end = run_job(command(launcher, harmless), job_variables(launcher, job), options);
+  const JobEnd end = run_job(command(launcher, harmless), job_variables(launcher, job),
+                             {.output = JobOutput::capture,
+                              .time_limit = std::chrono::seconds(30),
+                              .grace = std::chrono::seconds(1)});
   require_no_interrupt(end);
   if (end.succeeded()) return "";
   return end.err.empty() && end.out.empty() ? end.reason : end.out + end.err;

@@ -44,12 +44,9 @@ bool has_ranks_placeholder(const Launcher& launcher);
 /// number of ranks.
 Launcher launcher_named(const std::string& words, const Variables& variables);
 
-/// Returns why a launcher does not count as one of `family`, "belongs to MPICH"; empty if it does.
-std::string objection_to(const Launcher& launcher, MpiFamily family);
-
-/// Returns why a launcher cannot start ranks of `family`, "belongs to MPICH"; empty if it can or
-/// may.
-std::string known_objection(const Launcher& launcher, MpiFamily family);
+/// Returns why a launcher of this kind does not count as one of `family`, "belongs to MPICH"; empty
+/// if it does.
+std::string objection_to(LauncherKind kind, MpiFamily family);
 
 std::string name_of(MpiFamily family);
 

@@ -62,21 +62,18 @@ ProbeEnd run_to_some_end(const Probes& probes, std::size_t parts, std::vector<st
   options.without.insert(options.without.end(), probes.without.begin(), probes.without.end());
   for (std::string& name : bindings_withheld(probes.launcher, current_variables()))
     options.without.push_back(std::move(name));
-  JobEnd end = run_job(command(probes.launcher, job), extra, options);
+  const JobEnd end = run_job(command(probes.launcher, job), extra, options);
   if (end.how == JobEnd::How::interrupted)
     throw Error(ErrorKind::communication, fmt::format("stopped by signal {} ({}) during a probe",
                                                       end.signal, strsignal(end.signal)));
-  if (end.succeeded() && finished(end)) return {.job = std::move(end), .finished = true};
+  if (end.succeeded() && finished(end)) return {.job = end, .finished = true};
   const auto limit =
       end.how == JobEnd::How::timed_out ? *options.time_limit : *options.silence_limit;
-  std::string how = how_it_ended(end, probes.launcher.kind, limit);
-  const int signal = signal_in(end, probes.launcher.kind);
-  const bool had_finished = finished(end);
-  return {.job = std::move(end),
-          .how = std::move(how),
-          .signal = signal,
+  return {.job = end,
+          .how = how_it_ended(end, probes.launcher.kind, limit),
+          .signal = signal_in(end, probes.launcher.kind),
           .limit = probes.time_limit,
-          .finished = had_finished};
+          .finished = finished(end)};
 }
 
 bool contains(const std::vector<Path>& paths, const Path& path) {
