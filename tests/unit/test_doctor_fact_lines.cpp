@@ -28,8 +28,8 @@ TEST(DoctorFactLines, FactsAreReadAsTheyAreSaid) {
           .takes_gpu = true,
           .settings = {{"pml", "ucx"}},
           .extras = {.partitioned_calls = true, .memory_kinds = {"mpi", "cuda:device"}}}) +
-      "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" +
-      direct_reads_line("not permitted") + "\n" +
+      "\n" + gpus_line("13.0", "13.0", {true, false}) + "\n" + direct_reads_line("not permitted") +
+      "\n" +
       line_of(Library{.name = "NCCL",
                       .path = "/x",
                       .version = "2.28.9",
