@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "files/plot.hpp"
 #include "files/png.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline {
 namespace {

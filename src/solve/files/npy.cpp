@@ -15,13 +15,13 @@
 #include <sys/stat.h>
 
 #include "base/files/descriptor.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/field_array.hpp"
 #include "files/npy_header.hpp"
 #include "files/parallel/collective_file.hpp"
 #include "grid/text.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::files {
 namespace {

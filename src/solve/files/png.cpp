@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include "base/files/temporary_file.hpp"
-#include "base/text/refuse.hpp"
 #include "files/canvas.hpp"
 #include "files/plot.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline {
 namespace {

@@ -15,6 +15,7 @@
 
 #include "problem/formula.hpp"
 #include "text/near_miss.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::problem {
 namespace {

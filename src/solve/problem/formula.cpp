@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "base/text/refuse.hpp"
 #include "problem/file.hpp"
 #include "problem/syntax.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline {
 

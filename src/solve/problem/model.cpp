@@ -2,18 +2,6 @@
 #include "problem/model.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <set>
-#include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <halocline/error.hpp>
-#include "base/text/words.hpp"
-#include "problem/meaning.hpp"
-#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 

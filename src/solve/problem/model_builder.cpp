@@ -10,11 +10,11 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "base/text/words.hpp"
 #include "problem/model.hpp"
 #include "problem/parameters.hpp"
 #include "problem/translator.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/near_miss.hpp"
 #include "problem/translator.hpp"
+#include "text/near_miss.hpp"
 
 namespace halocline::problem {
 namespace {

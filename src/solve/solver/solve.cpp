@@ -11,7 +11,6 @@
 
 #include "base/files/temporary_file.hpp"
 #include "base/text/notes.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "files/attempts.hpp"
@@ -32,6 +31,7 @@
 #include "solver/run_files/trace.hpp"
 #include "solver/target.hpp"
 #include "solver/verify.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline {
 namespace {

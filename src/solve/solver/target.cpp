@@ -8,7 +8,6 @@
 #include <halocline/error.hpp>
 
 #include "base/text/format.hpp"
-#include "base/text/refuse.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
 #include "grid/text.hpp"
@@ -18,6 +17,7 @@
 #include "solver/memory.hpp"
 #include "solver/option_words.hpp"
 #include "solver/reference_solve.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

@@ -170,13 +170,14 @@ class LayoutBench {
     const Checksums checksums = checksums_of(trial);
     if (checksums == plain_checksums_) return std::nullopt;
     const std::vector<std::pair<std::int64_t, double>> no_norms;
-    const SolveResult::Verification cells = solver::compare({.communicator = communicator_,
-                                                             .the_case = trial.runner().the_case(),
-                                                             .grid = trial.runner().grid(),
-                                                             .fields = trial.newest(),
-                                                             .norm_history = no_norms,
-                                                             .expected = plain_ ? &*plain_ : nullptr,
-                                                             .reference = result_.reference});
+    const SolveResult::Verification cells =
+        solver::compare({.communicator = communicator_,
+                         .the_case = trial.runner().the_case(),
+                         .grid = trial.runner().grid(),
+                         .fields = trial.newest(),
+                         .norm_history = no_norms,
+                         .expected = plain_ ? &*plain_ : nullptr,
+                         .reference = result_.reference});
     return fmt::format("checksum {:016x} instead of {:016x}: {}", checksums[0], result_.checksum,
                        cells.text);
   }
@@ -320,7 +321,7 @@ class LayoutBench {
   stencil::SweepOptions sweep_options_;
   // By: over bricks or over rows, kernels.
   std::map<std::pair<bool, Kernels>, std::unique_ptr<stencil::Sweep>> sweeps_;
-  std::optional<solver::AloneResult> plain_;  // on rank 0
+  std::optional<solver::ReferenceResult> plain_;  // on rank 0
   Checksums plain_checksums_;
   std::optional<std::pair<std::string, Checksums>> end_;  // of the first combination timed
   Notes notes_;

@@ -23,9 +23,10 @@ void add_where(Report& report, const LayoutBenchResult& result) {
   add_devices(report, result.devices);
   report.add("mpi", "MPI", result.mpi);
   const std::string checksum = fmt::format("{:016x}", result.checksum);
-  report.add("checksum", "checksum", checksum,
-             fmt::format("{} of {}, as {} has it", checksum,
-                         wrong_of(result) ? "the right results" : "every result", result.reference));
+  report.add(
+      "checksum", "checksum", checksum,
+      fmt::format("{} of {}, as {} has it", checksum,
+                  wrong_of(result) ? "the right results" : "every result", result.reference));
   report.add_json("judge", result.reference);
 }
 

@@ -174,7 +174,7 @@ class P2pBench {
     const auto work = [&] {
       // Sent and received messages, and a copy for the check.
       comm::together(*pair, [&] {
-        machine::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
+        solver::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
                                         .what = fmt::format("messages of {} bytes", timing.bytes),
                                         .advice = "use smaller messages"});
       });

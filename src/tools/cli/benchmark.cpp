@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <halocline/error.hpp>
+
 #include "base/files/temporary_file.hpp"
 #include "base/process/launched.hpp"
 #include "cli/common_options.hpp"

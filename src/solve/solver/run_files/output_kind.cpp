@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text/refuse.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 

@@ -15,6 +15,7 @@
 #include "files/result_files.hpp"
 #include "solver/run_files/checkpoints.hpp"
 #include "solver/run_files/output_kind.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::solver {
 namespace {

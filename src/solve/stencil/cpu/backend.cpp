@@ -9,13 +9,13 @@
 
 #include <halocline/error.hpp>
 
-#include "base/text/refuse.hpp"
 #include "field/cells.hpp"
 #include "field/partition.hpp"
 #include "stencil/check.hpp"
 #include "stencil/cpu/caches.hpp"
 #include "stencil/cpu/gathered.hpp"
 #include "stencil/cpu/kernel.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::stencil {
 namespace cpu {
