@@ -19,4 +19,20 @@ inline auto finding(doctor::Severity severity, const char* what, const char* see
                         Field(&Finding::fix, HasSubstr(fix)));
 }
 
+inline auto broken(const char* what, const char* seen = "", const char* fix = "") {
+  return finding(doctor::Severity::broken, what, seen, fix);
+}
+inline auto slow(const char* what, const char* seen = "", const char* fix = "") {
+  return finding(doctor::Severity::slow, what, seen, fix);
+}
+inline auto note(const char* what, const char* seen = "", const char* fix = "") {
+  return finding(doctor::Severity::note, what, seen, fix);
+}
+inline auto untested(const char* what, const char* seen = "", const char* fix = "") {
+  return finding(doctor::Severity::untested, what, seen, fix);
+}
+inline auto absent(const char* what, const char* seen = "", const char* fix = "") {
+  return finding(doctor::Severity::absent, what, seen, fix);
+}
+
 }  // namespace halocline::test

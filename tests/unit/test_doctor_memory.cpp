@@ -48,17 +48,15 @@ TEST(DoctorMemory, ThatMpiDoesNotTake) {
   PathResult failed =
       of(ends("gpu_aware", Memory::device, Outcome::failed, "signal 6"), Allocator::pool);
   evidence.paths.push_back(failed);
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(finding(Severity::broken, "memory from cudaMalloc, but not from memory pools",
-                          "gpu_aware with pool memory: signal 6", "1.14")));
+  EXPECT_THAT(findings(evidence),
+              ElementsAre(broken("memory from cudaMalloc, but not from memory pools",
+                                 "gpu_aware with pool memory: signal 6", "1.14")));
   failed.path.allocator = Allocator::virtual_memory;
   failed.outcome = Outcome::wrong;
   failed.how = "byte 3 did not arrive as sent";
   evidence.paths.push_back(failed);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "(cudaMallocAsync) and from CUDA's virtual",
-                                  "vmm memory: byte 3", "cudaMalloc")));
+  EXPECT_THAT(findings(evidence), ElementsAre(broken("(cudaMallocAsync) and from CUDA's virtual",
+                                                     "vmm memory: byte 3", "cudaMalloc")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
 }
 
@@ -68,8 +66,8 @@ TEST(DoctorMemory, ThatMpiIsSlowWith) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.paths.back() = of(works("gpu_aware", Memory::device, 30), Allocator::virtual_memory);
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::note, "is slow with memory from CUDA's virtual memory",
-                                  "16 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
+              ElementsAre(note("is slow with memory from CUDA's virtual memory",
+                               "16 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
 }
 
@@ -78,8 +76,8 @@ TEST(DoctorMemory, OfKernelsThatDoNotReachIt) {
   evidence.paths.push_back(
       of(ends("peer", Memory::device, Outcome::wrong, "byte 0"), Allocator::virtual_memory));
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "transport peer with vmm memory delivers wrong",
-                                  "byte 0", "until then use transport staged")));
+              ElementsAre(broken("transport peer with vmm memory delivers wrong", "byte 0",
+                                 "until then use transport staged")));
 }
 
 TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
@@ -88,26 +86,23 @@ TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   EXPECT_EQ(verdict(evidence, {}, Strictness::strict), Verdict::fine);
   evidence.paths.back().outcome = Outcome::failed;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "transport mpi with system memory does not",
-                                  "no HMM", "another transport of this MPI")));
+  EXPECT_THAT(findings(evidence), ElementsAre(broken("transport mpi with system memory does not",
+                                                     "no HMM", "another transport of this MPI")));
 }
 
 TEST(DoctorStreams, AreNotKeptInOrder) {
   Evidence evidence = with_gpus();
   evidence.paths[3] = ends("peer", Memory::device, Outcome::out_of_order, "was sent before");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken,
-                                  "transport peer with device memory does not follow the order",
-                                  "was sent before", "or use transport staged")));
+              ElementsAre(broken("transport peer with device memory does not follow the order",
+                                 "was sent before", "or use transport staged")));
   EXPECT_EQ(taken_for(evidence, Memory::device), "gpu_aware");
   evidence = with_gpus();
   aware(evidence) =
       ends("gpu_aware", Memory::device, Outcome::out_of_order, "had not arrived when");
   evidence.facts.ranks.claims_gpu = true;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "as complete before they are",
-                                  "had not arrived when", "UCX_TLS=^cuda_ipc")));
+  EXPECT_THAT(findings(evidence), ElementsAre(broken("as complete before they are",
+                                                     "had not arrived when", "UCX_TLS=^cuda_ipc")));
 }
 
 TEST(DoctorCollectives, ThatWorkAreNoNews) {
@@ -120,11 +115,9 @@ TEST(DoctorCollectives, ThatCrashThoughMessagesWork) {
   evidence.collectives[1] = ends(collectives[0], Memory::device, Outcome::failed, "signal 11");
   evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
   const auto told = [&](Severity severity) {
-    return ElementsAre(finding(severity,
-                               "accepts GPU memory in messages, but not in MPI_Allreduce and "
-                               "MPI_Allgather",
-                               "MPI_Allreduce: signal 11; MPI_Allgather: signal 7",
-                               "as Halocline does with its norms"));
+    return ElementsAre(finding(
+        severity, "accepts GPU memory in messages, but not in MPI_Allreduce and MPI_Allgather",
+        "MPI_Allreduce: signal 11; MPI_Allgather: signal 7", "as Halocline does with its norms"));
   };
   EXPECT_THAT(findings(evidence), told(Severity::absent));
   EXPECT_EQ(verdict(evidence, {}, Strictness::strict), Verdict::incomplete);
@@ -141,25 +134,23 @@ TEST(DoctorCollectives, ThatCrashWithTheSettingsThatMessagesNeed) {
   evidence.collectives[2].outcome = Outcome::failed;
   evidence.collectives[2].how = "signal 11";
   EXPECT_THAT(findings(evidence),
-              testing::Contains(finding(Severity::absent, "but not in MPI_Bcast",
-                                        "signal 11; with UCX_MEMTYPE_CACHE=n", "--with-cuda")));
+              testing::Contains(absent("but not in MPI_Bcast",
+                                       "signal 11; with UCX_MEMTYPE_CACHE=n", "--with-cuda")));
 }
 
 TEST(DoctorCollectives, ThatAreWrong) {
   Evidence evidence = with_collectives();
   evidence.collectives[1] = ends(collectives[0], Memory::device, Outcome::wrong, "byte 8");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "wrong values from MPI_Allreduce on GPU",
-                                  "MPI_Allreduce: byte 8", "to the host before")));
+              ElementsAre(broken("wrong values from MPI_Allreduce on GPU", "MPI_Allreduce: byte 8",
+                                 "to the host before")));
   evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "from MPI_Allreduce on", "byte 8", ""),
-                          finding(Severity::absent, "not in MPI_Allgather", "signal 7", "")));
+  EXPECT_THAT(findings(evidence), ElementsAre(broken("from MPI_Allreduce on", "byte 8", ""),
+                                              absent("not in MPI_Allgather", "signal 7", "")));
   evidence = with_collectives();
   evidence.collectives[0] = ends(collectives[0], Memory::host, Outcome::wrong, "byte 8");
   EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::broken, "wrong values from MPI_Allreduce on host",
-                                  "byte 8", "coll")));
+              ElementsAre(broken("wrong values from MPI_Allreduce on host", "byte 8", "coll")));
 }
 
 TEST(DoctorCollectives, OfAnMpiThatIsNotGpuAwareAreTheSameNews) {
@@ -172,17 +163,15 @@ TEST(DoctorCollectives, OfAnMpiThatIsNotGpuAwareAreTheSameNews) {
   EXPECT_EQ(findings(evidence).size(), 1U);
   EXPECT_THAT(findings(evidence).front().what, HasSubstr("is not GPU-aware"));
   EXPECT_THAT(alone,
-              testing::Contains(finding(Severity::note,
-                                        "in MPI_Allreduce and MPI_Bcast and MPI_Allgather, but not",
-                                        "every value", "")));
+              testing::Contains(note("in MPI_Allreduce and MPI_Bcast and MPI_Allgather, but not",
+                                     "every value", "")));
 }
 
 TEST(DoctorCollectives, ThatReduceANumberSlowly) {
   Evidence evidence = with_collectives();
   evidence.collectives[1].times.front().us = 90;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(finding(Severity::note, "reduces a single number faster on the host",
-                                  "90.0 us in device memory, 1.0", "first")));
+  EXPECT_THAT(findings(evidence), ElementsAre(note("reduces a single number faster on the host",
+                                                   "90.0 us in device memory, 1.0", "first")));
 }
 
 }  // namespace
