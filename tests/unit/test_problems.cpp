@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in problems on one rank, against values from outside this code: closed forms, and
-// reference values that were computed by other programs.
+// The catalogue of problems, and what fields begin with and come to: start values, ghosts, sums and
+// checksums. What problems compute is in test_whole_domain.cpp and ranks/test_solver.cpp.
 
 #include <bit>
 #include <cmath>
@@ -20,7 +20,6 @@
 #include "stencil/compiled.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"
-#include "stencil/sweep.hpp"
 #include "support/caught.hpp"
 #include "support/cells.hpp"
 #include "support/models.hpp"
@@ -40,68 +39,6 @@ Grid grid_for(const problem::Model& model) {
   return Grid(0, 1, options);
 }
 
-/// Solves a problem on one rank, sweep by sweep, and fills the halo along periodic axes itself.
-template <class Real>
-class LocalSolve {
- public:
-  LocalSolve(const char* name, const Extents& cells, const char* backend = "cpu")
-      : model_(test::built_in(name, cells,
-                              {.precision = sizeof(Real) == 4 ? Precision::f32 : Precision::f64})),
-        grid_(grid_for(model_)),
-        levels_{Field<Real>(grid_), Field<Real>(grid_)},
-        sweep_(stencil::find_backend(backend).make(model_, {})) {
-    for (const Field<Real>& level : levels_) {
-      stencil::fill_start(level, model_, model_.fields[0].initial.expression, 1);
-      stencil::Ghosts(model_, grid_, level.shape()).fill_fixed(level);
-    }
-  }
-
-  const Field<Real>& field() const { return levels_[0]; }
-
-  /// Makes one sweep and returns its norm.
-  double step(Norm kind) {
-    fill_periodic_halo();
-    double sum = 0;
-    sweep_->run({.in = levels_[0],
-                 .out = levels_[1],
-                 .region = grid_.owned(),
-                 .norm = kind,
-                 .norm_sum = &sum},
-                Stream::host());
-    std::swap(levels_[0], levels_[1]);
-    return kind == Norm::l2 ? std::sqrt(sum) : sum;
-  }
-  /// Returns the norms of all sweeps.
-  std::vector<double> steps(int count, Norm kind) {
-    std::vector<double> norms;
-    for (int i = 0; i < count; ++i) norms.push_back(step(kind));
-    return norms;
-  }
-
-  double sum() const { return program::sum(field(), 1); }
-  std::string checksum() const {
-    return fmt::format("{:016x}", program::checksum(field(), grid_, 1));
-  }
-
- private:
-  void fill_periodic_halo() {
-    const Field<Real>& field = levels_[0];
-    for (const Box& halo : subtract(field.shape().held(), field.shape().owned))
-      for_each_cell(halo, [&](Int3 at) {
-        Int3 image = at;
-        for (int axis = 0; axis < grid_.axes(); ++axis)
-          if (grid_.periodic(axis))
-            image[axis] = (at[axis] + grid_.cells()[axis]) % grid_.cells()[axis];
-        if (!(image == at)) field(at.x, at.y, at.z) = field(image.x, image.y, image.z);
-      });
-  }
-
-  problem::Model model_;
-  Grid grid_;
-  std::array<Field<Real>, 2> levels_;
-  std::unique_ptr<stencil::Sweep> sweep_;
-};
-
 TEST(Noise, StartsWithKnownValues) {
   EXPECT_NEAR(program::noise(12345, 0), 0.13307967, 5e-9);
   EXPECT_NEAR(program::noise(12345, 1), 0.20481663, 5e-9);
@@ -113,100 +50,6 @@ TEST(Noise, LiesBetweenZeroAndOne) {
     EXPECT_GE(program::noise(7, i), 0.0);
     EXPECT_LT(program::noise(7, i), 1.0);
   }
-}
-
-class Laplace : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Backends, Laplace, testing::Values("reference", "cpu"));
-
-TEST_P(Laplace, MeetsTheReferenceOf64x64) {
-  LocalSolve<double> solve("laplace", {64, 64}, GetParam());
-  const std::vector<double> norms = solve.steps(526, Norm::max);
-  EXPECT_NEAR(norms[0], 0.940379538, 5e-10);
-  EXPECT_NEAR(norms[100], 0.062640527, 5e-10);
-  EXPECT_NEAR(norms[525], 0.012472773, 5e-10);
-  EXPECT_NEAR(solve.sum(), 767.048512190739, 1e-12 * 767);
-  EXPECT_EQ(solve.checksum(), "3b97bf2af2c55464");
-}
-
-TEST_P(Laplace, MeetsTheReferenceOf256x128) {
-  LocalSolve<double> solve("laplace", {256, 128}, GetParam());
-  const std::vector<double> norms = solve.steps(199, Norm::max);
-  EXPECT_GT(norms[197], 0.05);
-  EXPECT_NEAR(norms[198], 0.049954430, 5e-10);
-  EXPECT_NEAR(solve.sum(), 13630.1557717833, 1e-12 * 13630);
-  EXPECT_EQ(solve.checksum(), "528098ec285fe4a5");
-}
-
-TEST(LaplaceOnCpu, MeetsTheReferenceOf1024x1024) {
-  LocalSolve<double> solve("laplace", {1024, 1024});
-  const std::vector<double> norms = solve.steps(398, Norm::max);
-  EXPECT_GT(norms[396], 0.05);
-  EXPECT_NEAR(norms[397], 0.049943861, 5e-10);
-  EXPECT_NEAR(solve.sum(), 502118.039007682, 1e-12 * 502118);
-  EXPECT_EQ(solve.checksum(), "9fd5ea44158e2403");
-}
-
-TEST(LaplaceOnCpu, AveragesSixNeighboursIn3d) {
-  LocalSolve<double> solve("laplace", {3, 4, 5});
-  const auto start = [](std::int64_t x, std::int64_t y, std::int64_t z) {
-    return program::noise(12345, static_cast<std::uint64_t>(x + 3 * (y + 4 * z)));
-  };
-  solve.step(Norm::none);
-  EXPECT_DOUBLE_EQ(solve.field()(1, 1, 1), (start(0, 1, 1) + start(2, 1, 1) + start(1, 0, 1) +
-                                            start(1, 2, 1) + start(1, 1, 0) + start(1, 1, 2)) /
-                                               6);
-  EXPECT_DOUBLE_EQ(solve.field()(0, 0, 0), (start(1, 0, 0) + start(0, 1, 0) + start(0, 0, 1)) / 6);
-}
-
-class Jacobi : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Backends, Jacobi, testing::Values("reference", "cpu"));
-
-TEST_P(Jacobi, MeetsTheReferenceOf254x254) {
-  LocalSolve<float> solve("jacobi", {254, 254}, GetParam());
-  const std::vector<double> norms = solve.steps(1000, Norm::l2);
-  EXPECT_NEAR(norms[0], 3.992180, 5e-7);
-  EXPECT_NEAR(norms[100], 0.110318, 5e-7);
-  EXPECT_NEAR(norms[500], 0.031196, 5e-7);
-  EXPECT_NEAR(norms[999], 0.017210, 5e-7);
-}
-
-TEST(JacobiOnCpu, BeginsAsTheLabDoesOn16384x16384) {
-  // A hundred sweeps reach only a few cells inward, so a narrow strip has the same history.
-  LocalSolve<float> solve("jacobi", {126, 16382});
-  const std::vector<double> norms = solve.steps(101, Norm::l2);
-  EXPECT_NEAR(norms[0], 31.999023, 5e-7 * 32);
-  EXPECT_NEAR(norms[100], 0.897983, 5e-7);
-}
-
-TEST(Heat, MeetsTheWorkedExample) {
-  LocalSolve<double> solve("heat", {9});
-  solve.steps(3, Norm::none);
-  const double expected[] = {0.307205621017285, 0.584339815421977, 0.804274757358271,
-                             0.945481682332598, 0.994138272681972};
-  for (int i = 0; i < 9; ++i)
-    EXPECT_NEAR(solve.field()(i), expected[i < 5 ? i : 8 - i], 1e-15 + 5e-16) << i;
-}
-
-TEST(Heat, FollowsTheExactDiscreteSolution) {
-  for (const Extents& cells : {Extents{1}, Extents{2}, Extents{40}, Extents{1000}, Extents{7, 5},
-                               Extents{33, 18}, Extents{4, 3, 5}, Extents{17, 12, 9}})
-    for (const int sweeps : {1, 10, 57}) {
-      LocalSolve<double> solve("heat", cells);
-      solve.steps(sweeps, Norm::none);
-      double decay = 0;
-      for (int axis = 0; axis < cells.axes(); ++axis) {
-        const double n = static_cast<double>(cells[axis] + 1);
-        decay += std::pow(std::sin(std::numbers::pi / (2 * n)), 2);
-      }
-      const double factor = std::pow(1 - 4 * 0.02 * decay, sweeps);
-      for_each_cell(solve.field().shape().owned, [&](Int3 at) {
-        double start = 1;
-        for (int axis = 0; axis < cells.axes(); ++axis)
-          start *= std::sin(std::numbers::pi * static_cast<double>(at[axis] + 1) /
-                            static_cast<double>(cells[axis] + 1));
-        ASSERT_NEAR(solve.field()(at.x, at.y, at.z), start * factor, 1e-14) << sweeps << " sweeps";
-      });
-    }
 }
 
 test::Caught heat_with(const Extents& cells, const std::map<std::string, double>& parameters) {
@@ -239,23 +82,6 @@ TEST(Heat, NamesATimeStepThatIsStable) {
       parameters["dt"] = dt * (1 + 1e-9);
       EXPECT_TRUE(heat_with(cells, parameters).kind) << text;
     }
-}
-
-class Star7 : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Backends, Star7, testing::Values("reference", "cpu"));
-
-TEST_P(Star7, MeetsTheReferenceOf16x12x8) {
-  LocalSolve<double> solve("star7", {16, 12, 8}, GetParam());
-  solve.steps(5, Norm::none);
-  double most = 0, least = 1;
-  for_each_cell(solve.field().shape().owned, [&](Int3 at) {
-    most = std::max(most, solve.field()(at.x, at.y, at.z));
-    least = std::min(least, solve.field()(at.x, at.y, at.z));
-  });
-  EXPECT_NEAR(solve.sum(), 764.566981014151, 1e-12 * 764);
-  EXPECT_EQ(solve.checksum(), "dee8e0b50a85dd37");
-  EXPECT_NEAR(most, 0.665718940790677, 5e-16);
-  EXPECT_NEAR(least, 0.329363590125248, 5e-16);
 }
 
 TEST(Catalogue, NamesTheProblemsThereAre) {
