@@ -235,8 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, StreamFault, testing::ValuesIn(fault_cases(
 class AnyAllocator : public testing::TestWithParam<Allocator> {};
 
 TEST_P(AnyAllocator, IsTested) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (const auto why = no_memory_of(GetParam())) GTEST_SKIP() << *why;
 }
 

@@ -151,8 +151,7 @@ TEST_F(Views, NeedPagesOfWholeBricks) {
 
 // Bricks of a page: 2 MiB, or 64 KiB where CUDA runs on the CPU.
 TEST_F(Views, AreOfNeighboursBricksOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   const bool is_large = bench::gpu_page_bytes() > 65536;
   LayoutBenchOptions options = brief_views();
   options.backend = "cuda";

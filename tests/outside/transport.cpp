@@ -184,8 +184,7 @@ ExchangeInfo exchange_by_auto(Memory memory) {
 }
 
 TEST(OutsideTransport, PutsAreNotDoneBeforeThoseOfTheOtherRankHaveCome) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() != 2) GTEST_SKIP() << "this is for 2 ranks";
   if (const std::string order = environment("CUDA_ON_CPU_ORDER").value_or("");
       !order.empty() && order != "thread")
@@ -222,8 +221,7 @@ TEST(OutsideTransport, IsTimedByAutoOnTheHost) {
 }
 
 TEST(OutsideTransport, IsTimedByAutoOnAStream) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() == 1) GTEST_SKIP() << "there is no message with one rank";
   const ExchangeInfo info = exchange_by_auto(Memory::device);
   if (info.races.empty()) GTEST_SKIP() << "ranks share a GPU, where auto leaves kernels out";

@@ -76,8 +76,7 @@ TEST(Baseline, IsTheRunOfOneRank) {
 }
 
 TEST(Baseline, IsTheRunOfOneRankOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   std::size_t number = 0;
   for (const char* problem : {"laplace", "star7"}) {
     SolveOptions options =

@@ -150,8 +150,7 @@ TEST(Bench, RefusesAlikeOnAllRanks) {
 }
 
 TEST(Bench, TimesGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   HaloBenchOptions options = brief_halos();
   options.memories = {"device", "managed"};
   options.transports = {"staged"};
@@ -165,8 +164,7 @@ TEST(Bench, TimesGpus) {
 }
 
 TEST(Bench, TimesGraphsOfExchangesBetweenGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   HaloBenchOptions options = brief_halos();
   options.cells_per_rank = {{12, 10}};
   options.memories = {"device"};

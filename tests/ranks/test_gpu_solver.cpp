@@ -41,8 +41,7 @@ using testing::HasSubstr;
 /// A run that stops by itself does so after the same sweep, with the same norms, on a GPU, where
 /// sweeps are queued before the norm is known.
 TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   for (const std::int64_t every : {1, 7, 64, 65}) {
     SolveOptions options = small("laplace", {33, 31}, 400);
     options.tolerance = 0.03;
@@ -83,8 +82,7 @@ SolveOptions on_gpus(std::int64_t number, const Extents& cells, std::int64_t swe
 
 // Enough sweeps that batches of them are replayed, in every shape of process grid.
 TEST(Solver, HasTheSameBitsInGraphs) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   constexpr std::int64_t sweeps = 740;
   std::int64_t number = 0;
   for (const Extents& cells : {Extents{17, 23}, Extents{5, 7, 13}}) {
@@ -139,9 +137,8 @@ void expect_same_bits_of_fused(SolveOptions options) {
 // Sweeps that send their halos themselves, with cells that fill strips and cells that do not, with
 // and without layers between the short walks at both ends.
 TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
+  if (ranks() == 1) GTEST_SKIP() << "for several ranks";
   const std::int64_t n = 3 * ranks() + 1;
   std::size_t number = 0;
   for (const auto& [problem, cells] :
@@ -164,9 +161,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosOnGpus) {
 // a walk, levels of which one holds an older field, boundaries, axes that kernels wrap around, one
 // of them with fewer cells in its last tile than are read.
 TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
+  if (ranks() == 1) GTEST_SKIP() << "for several ranks";
   const std::int64_t n = ranks();
   std::size_t number = 0;
   for (const auto& [problem, cells, precision] :
@@ -194,9 +190,8 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendWideHalosOnGpus) {
 // Halos for several sweeps, which update cells of them, sent by the last one, alone or with an
 // exchange; runs that end within them.
 TEST(Solver, HasTheSameBitsWhereSweepsSendDeepHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
+  if (ranks() == 1) GTEST_SKIP() << "for several ranks";
   const std::int64_t n = ranks();
   const bool splits_two = n > 2 && n % 2 == 0;
   std::size_t number = 0;
@@ -227,8 +222,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendDeepHalosOnGpus) {
 
 // The halos of other neighbours, beside, at edges and at corners, are exchanged after each sweep.
 TEST(Solver, HasTheSameBitsWhereSweepsSendSomeHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() < 4 || ranks() % 2 != 0 || !each_has_a_gpu())
     GTEST_SKIP() << "for 4 or more ranks, each with a GPU of its own";
   const std::int64_t n = ranks() / 2;
@@ -252,8 +246,7 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendSomeHalosOnGpus) {
 }
 
 TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   SolveOptions options = small("laplace", {64, 64}, 5);
   options.backend = "cuda";
   options.schedule = "fused";
@@ -277,9 +270,7 @@ TEST(Solver, SaysWhySweepsCannotSendHalosOnGpus) {
 
 // Whole batches of sweeps in one launch each, and sweeps before, between and after them.
 TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   const std::int64_t n = 3 * ranks() + 1;
   std::size_t number = 0;
   for (const auto& [problem, cells] :
@@ -310,9 +301,7 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
 
 // Tiles of 8 and of 16 rows, in each strip of cells the last with 3.
 TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   // 256 cells are two strips, so that a block of 16 warps has 8 tiles of each. A GPU has room for
   // one block on each multiprocessor, of which one reduces norms.
   const std::int64_t blocks = device::gpus().list.front().multiprocessors - 1;
@@ -334,9 +323,7 @@ TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
 }
 
 TEST(Solver, StopsAfterAnySweepWhereCellsStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   SolveOptions options = small("laplace", {13, 4 * ranks() + 3}, 300);
   options.process_grid = Extents({1, ranks(), 1}, 2);
   options.backend = "cpu";
@@ -359,8 +346,7 @@ TEST(Solver, StopsAfterAnySweepWhereCellsStayInRegisters) {
 }
 
 TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   SolveOptions options = small("laplace", {64, 64}, 5);
   options.schedule = "persistent";
   const auto why = [&](const char* backend) {
@@ -398,8 +384,7 @@ TEST(Solver, SaysWhyCellsCannotStayInRegisters) {
 }
 
 TEST(Solver, StopsOnGpusAfterAnySweep) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   constexpr std::int64_t sweeps = 900, most = 200;
   const Extents cells{13, 4 * ranks() + 3};
   SolveOptions options = small("laplace", cells, sweeps);
@@ -447,8 +432,7 @@ TEST(Solver, StopsOnGpusAfterAnySweep) {
 
 // Neither exchanges nor norms need the host, on one node or several.
 TEST(Solver, StaysOnGpusBetweenNodes) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
   for (const auto& [nodes_of, transport] :
        {std::pair{1, "nccl"}, std::pair{2, "same-node=peer,other-node=nccl"}, std::pair{2, "nccl"}})
@@ -480,8 +464,7 @@ TEST(Solver, StaysOnGpusBetweenNodes) {
 // NVSHMEM's heap, or its puts, within nodes and between them. Norms between nodes are the host's,
 // so that graphs go without.
 TEST(Solver, HasTheSameBitsOverNvshmem) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (!has("nvshmem")) GTEST_SKIP() << "it takes NVSHMEM and 2 ranks";
   for (const char* transport : {"nvshmem", "same-node=peer,other-node=nvshmem"})
     for (const Norm norm : {Norm::max, Norm::none}) {
@@ -505,8 +488,7 @@ TEST(Solver, HasTheSameBitsOverNvshmem) {
 
 // Sweeps store into halos of their node, and calls serve the others.
 TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (!has_nccl() || !has("nvshmem") || ranks() < 3 || !each_has_a_gpu())
     GTEST_SKIP() << "it takes NCCL, NVSHMEM and 3 ranks with a GPU each";
   struct Case {
@@ -562,8 +544,7 @@ std::string file_with_proof_of_nccl() {
 
 // Between nodes auto measures what is proved. Without a proof it says how to get one.
 TEST(Solver, RacesNcclBetweenNodes) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
   SolveOptions options = small("laplace", {64, 48}, 30);
   options.backend = "cpu";
@@ -598,8 +579,7 @@ TEST(Solver, RacesNcclBetweenNodes) {
 
 // Registering memory takes all ranks: if a variable keeps one from it, none does.
 TEST(Solver, RunsByNcclWhereOneRankMayNotRegister) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
   SolveOptions options = small("star7", {9, 8, 11}, 10);
   options.backend = "cpu";

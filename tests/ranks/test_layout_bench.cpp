@@ -144,8 +144,7 @@ LayoutBenchOptions by_gpus() {
 }
 
 TEST_F(LayoutBenchOnRanks, GpusMoveHalosByEveryWay) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   LayoutBenchOptions options = by_gpus();
   options.layouts = {"array", "brick"};
   options.steps = {1, 4};
@@ -156,8 +155,7 @@ TEST_F(LayoutBenchOnRanks, GpusMoveHalosByEveryWay) {
 }
 
 TEST_F(LayoutBenchOnRanks, GpusKeepGhostsThatNobodySends) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   LayoutBenchOptions options = by_gpus();
   options.problem = "jacobi";  // its ghosts are not zero
   options.cells_per_rank = {11, 13};

@@ -157,8 +157,7 @@ TEST(OwnArrays, GiveTheBitsOfTheText) {
 }
 
 TEST(OwnArrays, GiveTheBitsOfTheTextOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   for (const Memory memory : gpu_memories_here())
     expect_bits_of_the_text("cuda", Precision::f32, memory, Strided::as_field);
   expect_bits_of_the_text("cuda", Precision::f64, Memory::host, Strided::transposed);
@@ -175,8 +174,7 @@ TEST(OwnArrays, GiveTheBitsOfTheTextOnGpus) {
 }
 
 TEST(OwnArrays, OnGpusMayBeCopiedInParts) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   // Two parts and a rest, of 32 MiB each.
   const Grid grid(world(), {.cells = {2048, 4500 * ranks()}, .periodic = {}});
   const Field<double> u(grid, {.memory = Memory::device});

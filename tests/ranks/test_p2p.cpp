@@ -79,8 +79,7 @@ TEST(P2p, RefusesAlikeOnAllRanks) {
 }
 
 TEST(P2p, TimesGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() != 2) GTEST_SKIP() << "two ranks are enough";
   P2pBenchOptions options = brief_p2p();
   options.memories = {"device", "managed"};

@@ -237,8 +237,7 @@ TEST_P(ProblemFiles, GiveTheBitsOfOneProcessWithDeepHalos) {
 }
 
 TEST_P(ProblemFiles, GiveTheBitsOfOneProcessOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   expect_as_one_process(GetParam(), {1, "sequential", "cuda"});
   expect_as_one_process(GetParam(), {1, "overlap", "cuda"});
   if (ranks() <= 4) expect_as_one_process(GetParam(), {2, "overlap", "cuda"});
@@ -263,8 +262,7 @@ norm = "l2"
 )toml";
 
 TEST(ProblemFiles, StoreHalosInTheirSweeps) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() != 2 || !each_has_a_gpu()) GTEST_SKIP() << "for two ranks, each with its own GPU";
   expect_as_one_process(nearest, {1, "fused", "cuda"});
 }
@@ -299,9 +297,7 @@ SolveOptions persistent_options(const std::string& text) {
 }
 
 TEST(ProblemFiles, StayInRegisters) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   for (const auto& [precision, cells] :
        {std::pair{"f32", Int3{140, 41, 1}}, std::pair{"f64", Int3{18, 33, 1}}}) {
     const std::string text = upwind(precision, cells, 150);
@@ -320,9 +316,8 @@ TEST(ProblemFiles, StayInRegisters) {
 
 // Halos at one end alone, of a field that is not the first one.
 TEST(ProblemFiles, SendHalosOfOneSide) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
+  if (ranks() == 1) GTEST_SKIP() << "for several ranks";
   for (const std::string reads :
        {"u[0,-1] + u[0,-2]", "u[0,3] + u[1,2]", "u[0,-1] + u[0,1]", "u[-1,-2] + u[2,1]"}) {
     SolveOptions options;
@@ -354,9 +349,7 @@ u = "0.4*u + 0.25*()toml" + reads + ")\"\n[stop]\nsweeps = 60\n");
 
 // Rows end within a vector, whose other places hold the boundary value: it is not part of the norm.
 TEST(ProblemFiles, TakeNormsInRegistersOfCellsAlone) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   for (const std::string norm : {"max", "l2"}) {
     SolveOptions options = persistent_options(R"toml(
 axes = 2
@@ -385,8 +378,7 @@ norm = ")toml" + norm + "\"\n");
 // A rank that has one row more may need higher tiles, so another kernel. On this number of rows it
 // does where CUDA runs on the CPU.
 TEST(ProblemFiles, StayInRegistersInTilesOfDifferentHeights) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "for several ranks, each with its own GPU";
   // The first rank's cells need higher tiles than the others', of which the second is read beyond.
   const std::string text = upwind("f32", {8, 96 * ranks() + 1, 1}, 5);
@@ -398,9 +390,7 @@ TEST(ProblemFiles, StayInRegistersInTilesOfDifferentHeights) {
 }
 
 TEST(ProblemFiles, AreCompiledForRegistersInLongRunsAlone) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   for (const bool is_long : {false, true}) {
     std::string text = upwind("f32", {32, 40, 1}, is_long ? 1'000'000 : 100);
     text += "tolerance = 1e30\n";  // met at once
@@ -450,8 +440,7 @@ TEST(ProblemFiles, EndWhenAllFieldsAreAtRest) {
 }
 
 TEST(ProblemFiles, EndWhenAllFieldsAreAtRestOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   expect_an_end_of_all_fields("cuda");
 }
 
@@ -485,8 +474,7 @@ TEST(ProblemFiles, DoNotEndBeforeAnythingMoves) {
 }
 
 TEST(ProblemFiles, DoNotEndBeforeAnythingMovesOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   const SolveResult expected = solved_from_rest("sin(2*pi*t)", "cpu"),
                     moved = solved_from_rest("sin(2*pi*t)", "cuda");
   EXPECT_EQ(moved.norm_history, expected.norm_history);
@@ -495,9 +483,7 @@ TEST(ProblemFiles, DoNotEndBeforeAnythingMovesOnGpus) {
 }
 
 TEST(ProblemFiles, DependOnTimeInGraphs) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
-  if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own";
+  NEED_GPU_EACH();
   std::string text = nearest;
   text.replace(text.find("0.5*u"), 5, "(0.5 + 0.01*cos(t))*u");
   text.replace(text.find("sweeps = 12"), 11, "sweeps = 450");

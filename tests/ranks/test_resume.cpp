@@ -121,8 +121,7 @@ TEST(Resume, GivesTheBitsOfOneRun) {
 }
 
 TEST(Resume, GivesTheBitsOfOneRunOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   std::size_t number = 0;
   for (const std::int64_t depth : {1, 2})
     for (const solver::Schedule* schedule : solver::schedules())
@@ -224,8 +223,7 @@ TEST(Pauses, LeaveTheBitsOfARun) {
 }
 
 TEST(Pauses, LeaveTheBitsOfARunOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   std::size_t number = 0;
   for (const std::int64_t depth : {1, 2})
     for (const solver::Schedule* schedule : solver::schedules())

@@ -102,8 +102,7 @@ TEST_P(Rivals, FillHalosForEveryProcessGrid) {
 }
 
 TEST_P(Rivals, FillHalosOfPinnedMemory) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   ExchangeCase c = case_along_last_axis(2);
   c.memory = Memory::pinned;
   run(bench::find_rival(GetParam()), c);

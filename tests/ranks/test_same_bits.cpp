@@ -273,8 +273,7 @@ void check_runs(const char* part) {
 TEST(SameBits, RunsAreAsRecorded) { check_runs("runs"); }
 
 TEST(SameBits, RunsOnGpusAreAsRecorded) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   check_runs("gpu_runs");
 }
 
@@ -372,8 +371,7 @@ TEST(SameBits, OfTheWholeShelf) {
 }
 
 TEST(SameBits, OfTheWholeShelfOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   const std::vector<std::string> ways =
       ranks() == 1 ? std::vector<std::string>{"", " --halo-depth 2", " --layout brick"}
                    : std::vector<std::string>{"", " --halo-depth 2", " --schedule overlap",
@@ -390,8 +388,7 @@ TEST(SameBits, OfTheWholeShelfOnGpus) {
 
 /// Every problem meets every memory on every number of ranks up to 4, in both precisions together.
 TEST(SameBits, InEveryMemoryOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   const std::pair<const char*, const char*> runs[] = {
       {"laplace --cells 37x23 --tolerance 0 --sweeps 12", " --halo-depth 2"},
       {"laplace --cells 13x11x9 --sweeps 7", " --schedule overlap"},

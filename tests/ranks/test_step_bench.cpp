@@ -135,8 +135,7 @@ TEST(StepBench, RefusesSweepsThatChangeNothing) {
 }
 
 TEST(StepBench, TimesGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   StepBenchOptions options = brief_steps();
   options.backend = "cuda";
   options.cells_per_rank.clear();

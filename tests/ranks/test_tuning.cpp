@@ -196,8 +196,7 @@ TEST(Tuning, LeavesAForeignFileAlone) {
 
 // Also where a norm that is not a number would stop a trial, and in graphs.
 TEST(Tuning, MeasuresOnGpus) {
-  need_gpu();
-  if (IsSkipped() || HasFatalFailure()) return;
+  NEED_GPU();
   if (device::gpus().list.size() < static_cast<std::size_t>(ranks()))
     GTEST_SKIP() << "every rank needs a GPU of its own";
   SolveOptions options = small_laplace({12, 10}, 150);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include <halocline/memory.hpp>
 
 #include "device/queue.hpp"
@@ -43,6 +45,20 @@ bool is_required(std::string_view name);
 /// Skips the running test if there is no GPU, or fails it if HALOCLINE_REQUIRE has "gpu". For
 /// SetUp() and the like: the caller has to return if IsSkipped() or HasFatalFailure().
 void need_gpu();
+
+/// Ends a test unless there is a GPU: need_gpu().
+#define NEED_GPU()                                \
+  do {                                            \
+    need_gpu();                                   \
+    if (IsSkipped() || HasFatalFailure()) return; \
+  } while (false)
+
+/// The same unless every rank has one of its own.
+#define NEED_GPU_EACH()                                                         \
+  do {                                                                          \
+    NEED_GPU();                                                                 \
+    if (!each_has_a_gpu()) GTEST_SKIP() << "every rank needs a GPU of its own"; \
+  } while (false)
 
 /// The stream on which fields in some memory are worked on: the host's, or one of the GPU.
 class TestStream {
