@@ -124,6 +124,15 @@ def solve(*words, code=0, **options):
     return end.out
 
 
+def bench_json(check, *words, **options):
+    """Runs a benchmark and returns its JSON report, which has been checked."""
+    end = run("bench", *words, "--json", "-", **options)
+    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
+    report = json.loads(end.out)
+    check(report)
+    return report
+
+
 def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
@@ -172,6 +181,17 @@ int PMPI_Send(const void *, int, long, int, int, long);
   free(copy);
   return code;
 }}"""
+
+
+# An MPI whose subarrays begin elsewhere.
+WRONG_SUBARRAYS = """
+int PMPI_Type_create_subarray(int, const int *, const int *, const int *, int, long, void *);
+int MPI_Type_create_subarray(int axes, const int *sizes, const int *box, const int *starts,
+                             int order, long type, void *made) {
+  int others[4];
+  for (int i = 0; i < axes; ++i) others[i] = 0 * starts[i];
+  return PMPI_Type_create_subarray(axes, sizes, box, others, order, type, made);
+}"""
 
 
 def build_library(path, source):

@@ -1,35 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """`halocline bench`, from outside."""
 
+import functools
 import json
 import re
 
 import numpy as np
 import pytest
 
-from command import HALOCLINE, gpu_name, mpi_that_corrupts, run, skip_without_emulation
+from command import (HALOCLINE, WRONG_SUBARRAYS, bench_json, gpu_name, mpi_that_corrupts, run,
+                     skip_without_emulation)
 from schema import check_bench_halo, check_bench_p2p, check_bench_step
 
 USAGE, UNAVAILABLE = 2, 3
 HALO = ["bench", "halo", "--repetitions", "5"]
 STEP = ["bench", "step", "--repetitions", "2"]
 P2P = ["bench", "p2p", "--repetitions", "3"]
-
-
-def bench_json(*words, **options):
-    end = run(*HALO, *words, "--json", "-", **options)
-    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
-    report = json.loads(end.out)
-    check_bench_halo(report)
-    return report
-
-
-def step_json(*words, **options):
-    end = run(*STEP, *words, "--json", "-", **options)
-    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
-    report = json.loads(end.out)
-    check_bench_step(report)
-    return report
+halo_json = functools.partial(bench_json, check_bench_halo, *HALO[1:])
+step_json = functools.partial(bench_json, check_bench_step, *STEP[1:])
+p2p_json = functools.partial(bench_json, check_bench_p2p, *P2P[1:])
 
 
 def transports_of(report):
@@ -88,14 +77,7 @@ def test_every_option_changes_the_cases(tmp_path):
 def test_a_rival_that_moves_wrong_bytes(preload):
     """An MPI whose subarrays begin elsewhere."""
     end = run(*HALO, "--ranks", "2", "--memory", "host", "--cells-per-rank", "8x8",
-              "--rivals", "derived_types", env=preload("""
-int PMPI_Type_create_subarray(int, const int *, const int *, const int *, int, long, void *);
-int MPI_Type_create_subarray(int axes, const int *sizes, const int *box, const int *starts,
-                             int order, long type, void *made) {
-  int others[4];
-  for (int i = 0; i < axes; ++i) others[i] = 0 * starts[i];
-  return PMPI_Type_create_subarray(axes, sizes, box, others, order, type, made);
-}"""))
+              "--rivals", "derived_types", env=preload(WRONG_SUBARRAYS))
     assert end.code == 1
     assert re.search(r"halocline: wrong result: .*8x8.* by MPI types: rank \d, field 0", end.err)
     assert re.search(r"^    8x8 +shared ", end.out, re.MULTILINE), "the others are timed"
@@ -105,7 +87,7 @@ def test_smoke_a_rival_without_a_proof_says_so():
     skip_without_emulation()
     words = ["--ranks", "2", "--memory", "device,pinned", "--cells-per-rank", "8x8",
              "--transport", "peer"]
-    report = bench_json(*words, "--proofs", "/dev/null")
+    report = halo_json(*words, "--proofs", "/dev/null")
     assert [(rival["memory"], rival["not_run"] is None) for rival in report["rivals"]] == [
         ("device", False), ("pinned", True)]
     assert any("MPI types are not timed with device memory" in note for note in report["notes"])
@@ -118,11 +100,11 @@ def test_a_rival_with_a_proof_needs_what_mpi_says(preload, tmp_path):
     words = ["--ranks", "2", "--memory", "device", "--cells-per-rank", "8x8", "--proofs",
              str(tmp_path / "proofs.json")]
     takes = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
-    report = bench_json(*words, env=takes)
+    report = halo_json(*words, env=takes)
     assert "gpu_aware" in transports_of(report)
     assert "MPIX_Query_cuda_support" in report["rivals"][0]["not_run"]
     claims = preload("int MPIX_Query_cuda_support(void) { return 1; }")
-    report = bench_json(*words, env={**takes, **claims})
+    report = halo_json(*words, env={**takes, **claims})
     assert report["rivals"][0]["not_run"] is None and report["rivals"][0]["bytes"] == 64
 
 
@@ -202,7 +184,7 @@ def test_steps_on_gpus():
 def test_graphs_of_exchanges(monkeypatch):
     skip_without_emulation()
     words = ["--ranks", "2", "--cells-per-rank", "16x16", "--transport"]
-    report = bench_json(*words, "peer,staged", "--graph", "off,on")
+    report = halo_json(*words, "peer,staged", "--graph", "off,on")
     assert [(case["transport"], case["graph"]) for case in report["cases"]] == [
         ("peer", "off"), ("peer", "on"), ("staged", "off")]
     assert all(case["share_of_link"] is not None for case in report["cases"])
@@ -212,17 +194,9 @@ def test_graphs_of_exchanges(monkeypatch):
     end = run(*HALO, *words, "staged", "--graph", "on")
     assert end.code == UNAVAILABLE and "use --graph off" in end.err
     monkeypatch.setenv("CUDA_ON_CPU_MEMORY_BYTES", "20000000")  # too few for large copies
-    report = bench_json(*words, "peer")
+    report = halo_json(*words, "peer")
     assert report["cases"][0]["share_of_link"] is None
     assert any("between the GPUs is not known" in note for note in report["notes"])
-
-
-def p2p_json(*words, **options):
-    end = run(*P2P, *words, "--json", "-", **options)
-    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
-    report = json.loads(end.out)
-    check_bench_p2p(report)
-    return report
 
 
 def test_smoke_messages_between_pairs(tmp_path):
@@ -271,7 +245,7 @@ def test_smoke_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
     skip_without_emulation()
     monkeypatch.setenv("CUDA_ON_CPU_DEVICE_MEMORY", "host-readable")
     assert gpu_name()
-    report = bench_json("--ranks", "2", "--cells-per-rank", "16x16,6x6x6",
+    report = halo_json("--ranks", "2", "--cells-per-rank", "16x16,6x6x6",
                         "--memory", "device,managed,host", "--proofs", tmp_path / "proofs.json")
     assert {device["kind"] for device in report["devices"]} == {"gpu"}
     found = {(case["memory"], case["transport"]) for case in report["cases"]}
@@ -284,7 +258,7 @@ def test_smoke_gpus_by_every_transport_that_can(monkeypatch, tmp_path):
 
 def test_smoke_an_unproved_transport_is_left_out():
     skip_without_emulation()
-    report = bench_json("--ranks", "2", "--cells-per-rank", "16x16")
+    report = halo_json("--ranks", "2", "--cells-per-rank", "16x16")
     assert transports_of(report) == ["peer", "staged"]
     assert any("gpu_aware is not timed with device memory" in note for note in report["notes"])
     end = run(*HALO, "--ranks", "2", "--cells-per-rank", "16x16", "--transport", "gpu_aware")

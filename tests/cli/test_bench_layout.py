@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`halocline bench layout`, from outside."""
 
+import functools
 import json
 import re
 
 import pytest
 
-from command import run, skip_without_emulation
+from command import WRONG_SUBARRAYS, bench_json, run, skip_without_emulation
 from schema import check_bench_layout
 
 LAYOUT = ["bench", "layout", "--cells-per-rank", "16x8x8", "--sweeps", "8", "--repetitions", "2"]
 CPU = ["--backend", "cpu", "--ranks", "2"]
-
-
-def layout_json(*words, **options):
-    end = run(*LAYOUT, *words, "--json", "-", **options)
-    assert end.code == 0, f"{words}: exit code {end.code}\n{end.out}{end.err}"
-    report = json.loads(end.out)
-    check_bench_layout(report)
-    return report
+layout_json = functools.partial(bench_json, check_bench_layout, *LAYOUT[1:])
 
 
 def keys_of(report):
@@ -68,14 +62,7 @@ def test_every_option_changes_the_cases():
 
 def test_smoke_a_wrong_result_is_named(preload):
     """An MPI whose subarrays begin elsewhere."""
-    end = run(*LAYOUT, *CPU, "--steps", "1", env=preload("""
-int PMPI_Type_create_subarray(int, const int *, const int *, const int *, int, long, void *);
-int MPI_Type_create_subarray(int axes, const int *sizes, const int *box, const int *starts,
-                             int order, long type, void *made) {
-  int others[4];
-  for (int i = 0; i < axes; ++i) others[i] = 0 * starts[i];
-  return PMPI_Type_create_subarray(axes, sizes, box, others, order, type, made);
-}"""))
+    end = run(*LAYOUT, *CPU, "--steps", "1", env=preload(WRONG_SUBARRAYS))
     assert end.code == 1
     assert re.search(r"^halocline: wrong result: derived_types with layout array and 1 sweep per "
                      r"exchange: checksum [0-9a-f]{16} instead of [0-9a-f]{16}: cell \(", end.err)

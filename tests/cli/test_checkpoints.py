@@ -9,13 +9,12 @@ import re
 import signal
 import time
 
-import numpy as np
 import pytest
 
 from command import run, started, thorough, wait_for
 from schema import check_report
 
-WRONG, USAGE, FAILURE, STOPPED = 1, 2, 4, 5
+WRONG, FAILURE, STOPPED = 1, 4, 5
 SWEEPS = 2000
 WAVE = ["wave_sponge", "--cells", "90x80", "--norm", "max", "--norm-every", "7"]
 ALL = ["--sweeps", SWEEPS]
@@ -239,19 +238,6 @@ def test_without_checkpoints_a_signal_ends_a_run_as_ever(tmp_path):
     assert end.code == -signal.SIGTERM, end
 
 
-@pytest.mark.parametrize("every", ["0", "-3", "0s", "min", "1e400s", ""])
-def test_times_of_checkpoints_that_make_no_sense_are_refused(every, tmp_path):
-    end = run("solve", "laplace", "--checkpoint", "saved", f"--checkpoint-every={every}", cwd=tmp_path)
-    assert end.code == USAGE and "checkpoint" in end.err and end.err.count("\n") == 1, end
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("every", ["90s", "0.5h", "30min", "1e9"])
-def test_times_of_checkpoints(every, tmp_path):
-    solve("laplace", "--cells", "30x20", "--checkpoint", "saved", "--checkpoint-every", every, cwd=tmp_path)
-    assert len(checkpoints(tmp_path / "saved")) == 1
-
-
 def test_checkpoints_by_the_clock(tmp_path):
     with started("solve", *ENDLESS, "--checkpoint", "saved", "--checkpoint-every", "0.2s", "--ranks", "2",
                  cwd=tmp_path) as job:
@@ -264,71 +250,6 @@ def test_checkpoints_by_the_clock(tmp_path):
         os.kill(job.child.pid, signal.SIGTERM)
         assert job.finish(timeout=60).code == STOPPED
     assert len(checkpoints(tmp_path / "saved")) == 2
-
-
-@pytest.fixture(scope="module")
-def stopped_run(tmp_path_factory):
-    """A folder with a checkpoint in `saved`, to be read only."""
-    folder = tmp_path_factory.mktemp("stopped")
-    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", cwd=folder)
-    np.save(folder / "u.npy", np.zeros((20, 30)))
-    return folder
-
-
-@pytest.mark.parametrize("words, texts", [
-    (["star7"], ["'star7'", "'laplace'"]),
-    (["--cells", "31x20"], ["30x20", "31x20", "--cells"]),
-    (["--sweeps", "3"], ["10 sweeps", "--sweeps"]),
-    (["--precision", "f32"], ["--precision"]),
-    (["--norm", "l2"], ["--norm"]),
-    (["--set", "dt=1"], ["--set"]),
-    (["--seed", "4"], ["--seed"]),
-    (["--initial", "u.npy"], ["--initial"]),
-    (["--baseline"], ["--baseline"]),
-    (["--sum", "u"], ["--sum"]),
-])
-def test_another_run_is_refused(words, texts, stopped_run):
-    end = run("solve", "--restart", "saved", *words, cwd=stopped_run)
-    assert end.code == USAGE, end
-    assert end.err.startswith("halocline: ") and end.err.count("\n") == 1, end
-    for text in texts:
-        assert text in end.err, end
-
-
-def test_a_damaged_checkpoint_names_the_one_before(tmp_path):
-    solve("laplace", "--cells", "30x20", "--sweeps", "10", "--checkpoint", "saved", "--checkpoint-every", "5",
-          cwd=tmp_path)
-    newest = tmp_path / "saved" / "sweep-000000000010.vtkhdf"
-    newest.write_bytes(newest.read_bytes()[:1000])
-    end = run("solve", "--restart", "saved", "--sweeps", "20", cwd=tmp_path)
-    assert end.code == USAGE and end.out == "", end
-    assert "saved/sweep-000000000010.vtkhdf" in end.err and "damaged" in end.err, end
-    assert "saved/sweep-000000000005.vtkhdf" in end.err and "--restart" in end.err, end
-    report, _ = solve("--restart", "saved/sweep-000000000005.vtkhdf", "--sweeps", "20", cwd=tmp_path)
-    plain, _ = solve("laplace", "--cells", "30x20", "--sweeps", "20", cwd=tmp_path)
-    same_end(report, plain)
-
-
-def test_what_is_no_checkpoint_is_refused(tmp_path):
-    for word, text in [("none", "there is no checkpoint 'none'"), (".", "there is no checkpoint in '.'"),
-                       ("text", "is not a checkpoint")]:
-        (tmp_path / "text").write_text("some text\n" * 100)
-        end = run("solve", "--restart", word, cwd=tmp_path)
-        assert end.code == USAGE and text in end.err, end
-    end = run("solve", cwd=tmp_path)
-    assert end.code == USAGE and "PROBLEM" in end.err and "--restart" in end.err, end
-
-
-def test_two_runs_do_not_share_a_folder(tmp_path):
-    with started("solve", *ENDLESS, "--checkpoint", "saved", cwd=tmp_path) as job:
-        wait_for((tmp_path / "saved").exists)
-        time.sleep(0.3)
-        end = run("solve", "laplace", "--checkpoint", "saved", cwd=tmp_path)
-        assert end.code == USAGE and "another run writes its checkpoints to 'saved'" in end.err, end
-        os.kill(job.child.pid, signal.SIGTERM)
-        assert job.finish().code == STOPPED
-    end = run("solve", "laplace", "--checkpoint", "saved", cwd=tmp_path)
-    assert end.code == USAGE and "the checkpoint of another run" in end.err and "--restart" in end.err, end
 
 
 def test_without_hdf5_there_are_checkpoints_all_the_same(tmp_path):

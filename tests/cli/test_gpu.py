@@ -8,7 +8,6 @@ import re
 import signal
 import time
 
-import numpy as np
 import pytest
 from pytest import approx
 
@@ -66,13 +65,6 @@ def test_files_and_values_on_the_way_are_those_of_the_cpu(memory, tmp_path):
         assert sorted(path.name for path in folder.iterdir()) == names
         for name in names:
             assert (folder / name).read_bytes() == (folders[0] / name).read_bytes()
-
-
-def test_documented_figures():
-    report = solve_json("laplace", "--cells", "256x128", "--ranks", "2")
-    assert report["backend"] == "cuda"
-    assert pick(report, ["sweeps", "checksum"]) == {"sweeps": 199, "checksum": "528098ec285fe4a5"}
-    assert report["sum"] == approx(13630.1557717833, rel=1e-12)
 
 
 @pytest.mark.parametrize("order", ["eager", "lazy", "random:7", "thread"])
@@ -184,34 +176,6 @@ def test_verify_and_baseline():
     text = solve(*words)
     assert re.search("verified +every cell and norm as the reference backend on one rank", text)
     assert re.search(r"one rank +\S+ \S+; speed-up \S+ on 2 ranks, efficiency", text)
-
-
-@pytest.mark.parametrize("memory", MEMORIES)
-def test_a_run_goes_on_as_if_it_had_never_stopped(memory, tmp_path):
-    def more(sweeps, *words):
-        return solve_json("laplace", "--tolerance", "0", "--precision", "f32", "--sweeps", sweeps,
-                          "--memory", memory, *words, cwd=tmp_path)
-
-    cells = ["--cells", "24x18"]
-    whole = more(15, *cells, "--ranks", 2)
-    more(9, *cells, "--ranks", 3, "--output", "u.npy")
-    rest = more(6, "--initial", "u.npy", "--output", "u.npy", "--ranks", 2)
-    assert rest["checksum"] == whole["checksum"]
-    # What is written is what the CPU writes.
-    for name in ("u.npy", "u.png"):
-        on_cpu = tmp_path / f"cpu-{name}"
-        more(15, *cells, "--ranks", 2, "--output", name)
-        solve_json("laplace", "--tolerance", "0", "--precision", "f32", "--sweeps", 15, *cells,
-                   "--backend", "cpu", "--output", on_cpu, cwd=tmp_path)
-        assert (tmp_path / name).read_bytes() == on_cpu.read_bytes()
-    assert np.load(tmp_path / "u.npy").dtype == np.float32
-
-
-def test_a_norm_that_is_not_finite_ends_the_run():
-    for ranks in (1, 2):
-        report = solve_json("star7", "--cells", "8x8x8", "--set", "centre=1e200", "--norm", "max",
-                            "--sweeps", "50", "--ranks", ranks, code=1)
-        assert report["sweeps"] < 5 and report["norm_history"][-1][1] is None
 
 
 def test_a_time_line(tmp_path):
@@ -438,14 +402,8 @@ def test_too_little_memory_for_ranks_that_share_a_gpu():
     ("--graph sometimes", USAGE, ["--graph cannot be 'sometimes'", "auto, on or off"]),
     ("--graph on --transport staged", UNAVAILABLE,
      ["cannot be recorded in CUDA graphs: transport staged needs the host", "transport peer"]),
-    ("--schedule persistent --backend cpu", UNAVAILABLE,
-     ["schedule persistent cannot be used: backend cpu", "it needs a grid of two or three axes"]),
-    ("--schedule persistent --transport staged", UNAVAILABLE,
-     ["schedule persistent cannot be used: ", "transport staged"]),
     ("--schedule persistent --transport peer --process-grid 1x2 --graph on", UNAVAILABLE,
      ["cannot be recorded in CUDA graphs: schedule persistent", "in one launch"]),
-    ("--schedule persistent --halo-depth 2", UNAVAILABLE, ["the halo depth is 2"]),
-    ("--schedule persistent --process-grid 2x1", UNAVAILABLE, ["ranks split the cells along x"]),
     ("--graph on --backend cpu", UNAVAILABLE, ["backend cpu does not run on a GPU"]),
 ])
 def test_refused(words, code, patterns):
@@ -526,19 +484,6 @@ def test_last_words(transport, tmp_path):
     assert re.search(r"halocline: rank \d crashes as MPI gets device memory for the first time "
                      r"\(transport gpu_aware\): .*; use transport staged, or auto\n", end.err)
     assert "halocline: a rank was ended by signal 11" in end.err
-
-
-def test_a_killed_rank_ends_the_run():
-    with started("solve", "laplace", "--cells", "64x48", "--tolerance", "0", "--sweeps",
-                 "1000000000", "--ranks", "2", "--transport", "staged") as job:
-        end = time.monotonic() + 120
-        while len(job.ranks()) < 2 and time.monotonic() < end:
-            time.sleep(0.1)
-        time.sleep(0.5)
-        os.kill(job.ranks()[1], signal.SIGKILL)
-        end = job.finish(timeout=120)
-    assert end.code == FAILURE and "checksum" not in end.out
-    assert "halocline: a rank was ended by signal 9 (Killed)" in end.err
 
 
 # Libraries that are found when the program runs: tests/cuda_on_cpu/libraries
@@ -659,36 +604,6 @@ def test_what_walls_take_to_compile_is_told(tmp_path):
     report = solve_json(problem, "--backend", "cuda", "--ranks", "2")
     assert report["seconds"]["compile"] > 0
     assert report["checksum"] == expected["checksum"]
-
-
-UPWIND = """
-axes = 2
-cells = [72, 41]
-parameters.dt = 0.25
-[fields.u]
-initial = "noise()"
-boundary = { x = "periodic", "y-" = { outside = "0.01*i" } }
-[update]
-u = "0.5*u + (0.2 + 0.001*sin(t))*u[-1,0] + 0.25*u[0,-1]"
-[stop]
-sweeps = 330
-norm = "max"
-"""
-
-
-def test_a_problem_file_stays_in_registers_or_in_graphs(tmp_path):
-    file = tmp_path / "upwind.toml"
-    file.write_text(UPWIND)
-    expected = solve_json(file, "--backend", "cpu", "--ranks", "1")
-    for words in (["--schedule", "persistent"], ["--schedule", "sequential", "--graph", "on"]):
-        report = solve_json(file, "--backend", "cuda", "--ranks", "1", *words)
-        check_report(report)
-        assert report["schedule"] == words[1], report
-        assert (report["sweeps_in_graphs"] > 0) == ("--graph" in words), report
-        assert pick(report, ["fields", "norm_history"]) == pick(expected, ["fields", "norm_history"])
-    file.write_text(UPWIND.replace("u[0,-1]", "u[-1,-1]"))
-    end = run("solve", file, "--backend", "cuda", "--ranks", "1", "--schedule", "persistent")
-    assert end.code == UNAVAILABLE and "persistent" in end.err and "farther" in end.err, end
 
 
 @pytest.mark.parametrize("fault, words", [("old", "is too old"), ("none", "was not found|cannot be loaded")])

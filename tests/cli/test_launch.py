@@ -85,12 +85,6 @@ def test_a_launcher_that_hangs_is_named(tmp_path):
     assert "(ulimit -n)" in end.err
 
 
-def test_a_launcher_that_does_not_exist():
-    end = launch("no-such-launcher")
-    assert end.code == 3 and end.out == ""
-    assert re.fullmatch("halocline: HALOCLINE_LAUNCHER is 'no-such-launcher'.*\n", end.err)
-
-
 @pytest.mark.parametrize("words", [
     ["solve", "laplace", "--cells", "40x30", "--sweeps", "5", "--verify"],
     ["bench", "halo", "--cells-per-rank", "8x8", "--transport", "mpi"]])
@@ -227,16 +221,6 @@ def test_a_launcher_that_fails(code, tmp_path):
     end = launch(script)
     assert end.code in (3, 4), end
     assert re.search("^halocline: .*broken", end.err, re.MULTILINE)
-
-
-def test_a_launcher_of_another_mpi(mpi):
-    """Started by it, every rank would believe to be alone."""
-    other = shutil.which("mpiexec.mpich" if "Open MPI" in mpi else "mpirun.openmpi")
-    if other is None:
-        skip("there is only one MPI", needs="mpich")
-    end = launch(other)
-    assert end.code == 3 and end.out == ""
-    assert re.fullmatch("halocline: .*every rank would run alone.*\n", end.err)
 
 
 def test_under_the_launcher_of_another_mpi(mpi):

@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json, started
+from command import HALOCLINE, run, skip, solve_json, started, wait_for
 
 SMALL = ["laplace", "--cells", "60x50", "--sweeps", "20", "--tolerance", "0"]
 # Some seconds of one core, in which a test may change the folder.
@@ -32,52 +32,6 @@ def refused(end, *texts, code=2):
 
 def temporary_files(folder):
     return [name for name in os.listdir(folder) if name.startswith(".halocline-")]
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.02)
-
-
-def working_for(job, seconds):
-    """Waits until the command, which works alone, has used the processor so long."""
-    def used():
-        try:
-            fields = pathlib.Path(f"/proc/{job.child.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return seconds
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    wait_for(lambda: used() >= seconds)
-
-
-# What cannot be put in place
-
-
-def kept_files(end):
-    """The files that an error names as the complete ones."""
-    names = re.findall(r"the complete file is '([^']*)'", end.err)
-    assert names, end.err
-    return [pathlib.Path(name) for name in names]
-
-
-def test_results_are_kept_if_their_folder_has_gone(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "here").mkdir()
-    with started("solve", *LONG, "--sweeps", "12000", "--output", "../out/u.npy", "--json", "r.json",
-                 "--trace", "../out/t.json", cwd=tmp_path / "here") as job:
-        working_for(job, 0.4)
-        (tmp_path / "out").rename(tmp_path / "gone")
-        end = job.finish()
-    assert end.code == 4 and "checksum" in end.out
-    report = json.loads((tmp_path / "here" / "r.json").read_text())
-    assert report["sweeps"] == 12000
-    trace, array = sorted(kept_files(end), key=lambda path: path.suffix)
-    assert np.load(array).shape == (400, 400)
-    json.loads(trace.read_text())
-    assert {array.parent, trace.parent} == {tmp_path / "here"}
-    assert temporary_files(tmp_path / "here") == [] and os.listdir(tmp_path / "gone") == []
 
 
 def as_ordinary_user(*words, **options):
