@@ -149,21 +149,21 @@ TEST(Expressions, AddUpOffsetsOfNestedDifferences) {
   EXPECT_FALSE(reach[2].is_read);
 }
 
-/// The value of a derivative of x^n at the cell whose centre is 0, spacing 1: exact up to the
-/// order.
-double derivative_of_power(const std::string& macro, int order, int n) {
+/// The value at 0 of an expression of `a` = x^p y^q z^r, with spacings of 1.
+double at_zero(const std::string& text, const std::array<int, 3>& powers) {
   Tree tree;
-  Names names{.axes = 1, .fields = {"u"}};
-  names.numbers = {{"dx", 1.0}};
-  const Ref node =
-      meaning_of(tree, problem::parse(fmt::format("{}(u, {})", macro, order)), names, Use::update);
+  Names names{.axes = 3, .fields = {"a"}};
+  names.numbers = {{"dx", 1.0}, {"dy", 1.0}, {"dz", 1.0}};
+  const Ref node = meaning_of(tree, problem::parse(text), names, Use::update);
   const Ref formulas[] = {node};
   std::map<Ref, double> values;
   for (const Ref at : nodes_of(tree, formulas)) {
     const problem::Node& one = tree[at];
     const auto operand = [&](std::size_t i) { return values.at(one.operands[i]); };
+    double value = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) value *= std::pow(one.offset[axis], powers[axis]);
     values[at] = one.op == Op::constant   ? one.value
-                 : one.op == Op::access   ? std::pow(one.offset[0], n)
+                 : one.op == Op::access   ? value
                  : one.op == Op::add      ? operand(0) + operand(1)
                  : one.op == Op::subtract ? operand(0) - operand(1)
                                           : operand(0) * operand(1);
@@ -174,9 +174,11 @@ double derivative_of_power(const std::string& macro, int order, int n) {
 TEST(Expressions, HaveDifferencesOfTheirOrder) {
   for (const int order : {2, 4, 6, 8})
     for (int n = 0; n <= order; ++n) {
-      EXPECT_NEAR(derivative_of_power("ddx", order, n), n == 1 ? 1 : 0, 1e-10) << order << ' ' << n;
-      EXPECT_NEAR(derivative_of_power("d2dx2", order, n), n == 2 ? 2 : 0, 1e-9)
-          << order << ' ' << n;
+      const auto value = [&](const char* macro) {  // exact up to the order
+        return at_zero(fmt::format("{}(a, {})", macro, order), {n, 0, 0});
+      };
+      EXPECT_NEAR(value("ddx"), n == 1 ? 1 : 0, 1e-10) << order << ' ' << n;
+      EXPECT_NEAR(value("d2dx2"), n == 2 ? 2 : 0, 1e-9) << order << ' ' << n;
     }
 }
 
@@ -207,89 +209,85 @@ TEST(Expressions, KnowWhatTheyMayUse) {
   EXPECT_THAT(mistake_in("ddz(u)").what, HasSubstr("2 axes"));
 }
 
+void expect_mistake(const std::string& text, std::size_t at, const std::string& words) {
+  const Found found = mistake_in(text);
+  EXPECT_EQ(found.at, at) << text << ": " << found.what;
+  EXPECT_THAT(found.what, HasSubstr(words)) << text;
+}
+
 TEST(Expressions, SayWhereTheMistakeIs) {
-  const auto expect = [](const std::string& text, std::size_t at, const std::string& words) {
-    const Found found = mistake_in(text);
-    EXPECT_EQ(found.at, at) << text << ": " << found.what;
-    EXPECT_THAT(found.what, HasSubstr(words)) << text;
-  };
-  expect("u + alfa", 4, "do you mean 'alpha'?");
-  expect("u + lapalce(u)", 4, "do you mean 'laplace'?");
-  expect("u + qqqq", 4, "nothing is named 'qqqq'");
-  expect("u +", 3, "ends where a value");
-  expect("(u + v", 6, "')' is expected, for the '('");
-  expect("sin(u", 5, "')' is expected, for the '('");
-  expect("u[1,0", 5, "']' is expected, for the '['");
-  expect("u v", 2, "an operator or the end");
-  expect("2u", 1, "write *");
-  expect("1.2.3", 3, "a number ends here");
-  expect("1e999", 0, "does not fit");
-  expect("u && v", 2, "write 'and'");
-  expect("u ** 2", 2, "write ^ for powers");
-  expect("u = v", 2, "==");
-  expect("u # v", 2, "no '#'");
-  expect("u[1]", 0, "1 offset here; the problem has 2 axes");
-  expect("u[1.5,0]", 2, "whole number");
-  expect("u[9,0]", 0, "9 cells far");
-  expect("laplace(u[8,0])", 0, "9 cells far");
-  expect("twice[1]", 0, "1 offset here; the problem has 2 axes");
-  expect("alpha[1,0]", 0, "no field, no coefficient and none of [locals]");
-  expect("laplace(u, 3)", 11, "2, 4, 6 or 8");
-  expect("x[1,0]", 0, "no neighbours");
-  expect("i[1,0]", 0, "no neighbours");
-  expect("sin(u, v)", 0, "takes 1 argument, not 2");
-  expect("u > v", 2, "select(condition, 1, 0)");
-  expect("select(u, 1, 0)", 7, "compare it");
-  expect("(u < v) + 1", 3, "a number is expected");
-  expect("u < v < 1", 2, "a number is expected");
-  expect("sin", 0, "is a function");
-  expect("", 0, "ends where a value");
-  expect("\x01", 0, "0x01");
+  expect_mistake("u + alfa", 4, "do you mean 'alpha'?");
+  expect_mistake("u + lapalce(u)", 4, "do you mean 'laplace'?");
+  expect_mistake("u + qqqq", 4, "nothing is named 'qqqq'");
+  expect_mistake("u +", 3, "ends where a value");
+  expect_mistake("(u + v", 6, "')' is expected, for the '('");
+  expect_mistake("sin(u", 5, "')' is expected, for the '('");
+  expect_mistake("u[1,0", 5, "']' is expected, for the '['");
+  expect_mistake("u v", 2, "an operator or the end");
+  expect_mistake("2u", 1, "write *");
+  expect_mistake("1.2.3", 3, "a number ends here");
+  expect_mistake("1e999", 0, "does not fit");
+  expect_mistake("u && v", 2, "write 'and'");
+  expect_mistake("u ** 2", 2, "write ^ for powers");
+  expect_mistake("u = v", 2, "==");
+  expect_mistake("u # v", 2, "no '#'");
+  expect_mistake("u[1]", 0, "1 offset here; the problem has 2 axes");
+  expect_mistake("u[1.5,0]", 2, "whole number");
+  expect_mistake("u[9,0]", 0, "9 cells far");
+  expect_mistake("laplace(u[8,0])", 0, "9 cells far");
+  expect_mistake("twice[1]", 0, "1 offset here; the problem has 2 axes");
+  expect_mistake("alpha[1,0]", 0, "no field, no coefficient and none of [locals]");
+  expect_mistake("laplace(u, 3)", 11, "2, 4, 6 or 8");
+  expect_mistake("x[1,0]", 0, "no neighbours");
+  expect_mistake("i[1,0]", 0, "no neighbours");
+  expect_mistake("sin(u, v)", 0, "takes 1 argument, not 2");
+  expect_mistake("u > v", 2, "select(condition, 1, 0)");
+  expect_mistake("select(u, 1, 0)", 7, "compare it");
+  expect_mistake("(u < v) + 1", 3, "a number is expected");
+  expect_mistake("u < v < 1", 2, "a number is expected");
+  expect_mistake("sin", 0, "is a function");
+  expect_mistake("", 0, "ends where a value");
+  expect_mistake("\x01", 0, "0x01");
 }
 
 TEST(Expressions, SayWhatToWriteInstead) {
-  const auto expect = [](const std::string& text, std::size_t at, const std::string& words) {
-    const Found found = mistake_in(text);
-    EXPECT_EQ(found.at, at) << text << ": " << found.what;
-    EXPECT_THAT(found.what, HasSubstr(words)) << text;
-  };
   // Other languages.
-  expect("1.5d-3*u", 3, "write e for the exponent: 1.5e-3");
-  expect("2D4", 1, "2e4");
-  expect("2d", 1, "write * between");
-  expect("2d2u", 1, "write * between");
-  expect("1.5f*u", 3, "write it without the f: 1.5");
-  expect("1_000", 1, "without _");
-  expect("0x10", 1, "decimal");
-  expect("u // 2", 2, "for floor(a) write a + C - C");
-  expect("u <> v", 2, "write !=");
-  expect("u => v", 2, "write >=");
-  expect("i % 2", 2, "for mod(a, b) write a - b*(");
-  expect("u > 0 ? u : v", 6, "write select(condition, a, b)");
-  expect("u if u > 0 else v", 2, "write select(condition, a, b)");
-  expect("(u if u > 0 else v)", 3, "write select(condition, a, b)");
-  expect("if u > 0 then u", 0, "write select(condition, a, b)");
-  expect("if(u > 0, u, v)", 0, "write select(condition, a, b)");
-  expect("|u|", 0, "abs(...)");
+  expect_mistake("1.5d-3*u", 3, "write e for the exponent: 1.5e-3");
+  expect_mistake("2D4", 1, "2e4");
+  expect_mistake("2d", 1, "write * between");
+  expect_mistake("2d2u", 1, "write * between");
+  expect_mistake("1.5f*u", 3, "write it without the f: 1.5");
+  expect_mistake("1_000", 1, "without _");
+  expect_mistake("0x10", 1, "decimal");
+  expect_mistake("u // 2", 2, "for floor(a) write a + C - C");
+  expect_mistake("u <> v", 2, "write !=");
+  expect_mistake("u => v", 2, "write >=");
+  expect_mistake("i % 2", 2, "for mod(a, b) write a - b*(");
+  expect_mistake("u > 0 ? u : v", 6, "write select(condition, a, b)");
+  expect_mistake("u if u > 0 else v", 2, "write select(condition, a, b)");
+  expect_mistake("(u if u > 0 else v)", 3, "write select(condition, a, b)");
+  expect_mistake("if u > 0 then u", 0, "write select(condition, a, b)");
+  expect_mistake("if(u > 0, u, v)", 0, "write select(condition, a, b)");
+  expect_mistake("|u|", 0, "abs(...)");
   // Products.
-  expect("3(u + v)", 1, "write * to multiply");
-  expect("2 u", 2, "not 'u'; write * to multiply");
-  expect("dt*(2 u)", 6, "write * before 'u' to multiply, or ')' for the '('");
-  expect("sin(2 u)", 6, "write * before 'u' to multiply");
-  expect("dt(u + v)", 0, "'dt' is no function: write dt*(...) to multiply");
-  expect("dx(u)", 0, "write dx*(...) to multiply, ddx for the derivative");
+  expect_mistake("3(u + v)", 1, "write * to multiply");
+  expect_mistake("2 u", 2, "not 'u'; write * to multiply");
+  expect_mistake("dt*(2 u)", 6, "write * before 'u' to multiply, or ')' for the '('");
+  expect_mistake("sin(2 u)", 6, "write * before 'u' to multiply");
+  expect_mistake("dt(u + v)", 0, "'dt' is no function: write dt*(...) to multiply");
+  expect_mistake("dx(u)", 0, "write dx*(...) to multiply, ddx for the derivative");
   // Neighbours.
-  expect("u(1,0)", 0, "write u[1,0] for a neighbour");
-  expect("u(i-1, j+2)", 0, "write u[-1,2] for a neighbour");
-  expect("twice(x)", 0, "write twice[1,0] for a neighbour, twice*(...) to multiply");
-  expect("u[i+1,j]", 2, "write u[1,0] for u[i+1,j]");
+  expect_mistake("u(1,0)", 0, "write u[1,0] for a neighbour");
+  expect_mistake("u(i-1, j+2)", 0, "write u[-1,2] for a neighbour");
+  expect_mistake("twice(x)", 0, "write twice[1,0] for a neighbour, twice*(...) to multiply");
+  expect_mistake("u[i+1,j]", 2, "write u[1,0] for u[i+1,j]");
   // Names.
-  expect("nz", 0, "there is no 'nz': the problem has 2 axes");
-  expect("dz", 0, "there is no 'dz': the problem has 2 axes");
-  expect("Nx*u", 0, "do you mean 'nx'?");
-  expect("e^u", 0, "write exp(1)");
-  expect("twoce[1,0]", 0, "do you mean 'twice'?");
-  expect("alfa[1,0]", 0, "nothing is named 'alfa'");
+  expect_mistake("nz", 0, "there is no 'nz': the problem has 2 axes");
+  expect_mistake("dz", 0, "there is no 'dz': the problem has 2 axes");
+  expect_mistake("Nx*u", 0, "do you mean 'nx'?");
+  expect_mistake("e^u", 0, "write exp(1)");
+  expect_mistake("twoce[1,0]", 0, "do you mean 'twice'?");
+  expect_mistake("alfa[1,0]", 0, "nothing is named 'alfa'");
   EXPECT_EQ(mistake_in("alfa[1,0]").what, "nothing is named 'alfa'") << "alpha has no neighbours";
   EXPECT_EQ(mistake_in("twoce", Use::initial).what, "nothing is named 'twoce'");
   // Functions that are near in letters are others.
@@ -501,28 +499,6 @@ TEST(OtherLanguages, ProposesTheRightValues) {
   EXPECT_EQ(named("isnan")(std::nan("")), 1);
   EXPECT_EQ(named("isfinite")(std::nan("")), 0);
   EXPECT_EQ(named("isfinite")(HUGE_VAL), 0);
-}
-
-/// The value at 0 of an expression of `a` = x^p y^q z^r, with spacings of 1.
-double at_zero(const std::string& text, const std::array<int, 3>& powers) {
-  Tree tree;
-  Names names{.axes = 3, .fields = {"a"}};
-  names.numbers = {{"dx", 1.0}, {"dy", 1.0}, {"dz", 1.0}};
-  const Ref node = meaning_of(tree, problem::parse(text), names, Use::update);
-  const Ref formulas[] = {node};
-  std::map<Ref, double> values;
-  for (const Ref at : nodes_of(tree, formulas)) {
-    const problem::Node& one = tree[at];
-    const auto operand = [&](std::size_t i) { return values.at(one.operands[i]); };
-    double value = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) value *= std::pow(one.offset[axis], powers[axis]);
-    values[at] = one.op == Op::constant   ? one.value
-                 : one.op == Op::access   ? value
-                 : one.op == Op::add      ? operand(0) + operand(1)
-                 : one.op == Op::subtract ? operand(0) - operand(1)
-                                          : operand(0) * operand(1);
-  }
-  return values.at(node);
 }
 
 TEST(OtherLanguages, ProposesTheRightDerivatives) {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rank uses which GPU, from made-up facts.
 
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -14,11 +10,12 @@
 
 #include "machine/cores.hpp"
 #include "machine/gpu_binding.hpp"
+#include "support/caught.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline::machine {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;
@@ -359,13 +356,9 @@ TEST(BindRanks, CountsAGpuOnceThatTwoNodesShow) {
 // ---------------------------------------------------------------------------------- no GPU
 
 std::string error_of(const Facts& all) {
-  try {
-    bind_ranks(all);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::unavailable);
-    return error.what();
-  }
-  return "no error";
+  const test::Caught error = test::caught([&] { bind_ranks(all); });
+  EXPECT_EQ(error.kind, ErrorKind::unavailable);
+  return error.text;
 }
 
 TEST(BindRanks, NamesTheRankThatSeesNoGpu) {
@@ -465,32 +458,20 @@ TEST(RankFactsText, TellsUnsetFromEmptyAndTakesAnyBytes) {
   EXPECT_NO_THROW(from_line(to_line(facts)));
 }
 
-class Folder : public testing::Test {
- protected:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "halocline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~Folder() override { fs::remove_all(folder_); }
-  fs::path folder_;
-};
-
-using NearCores = Folder;
-using MpsListens = Folder;
-
-TEST_F(NearCores, AreReadFromTheDevice) {
-  fs::create_directory(folder_ / "0000:1b:00.0");
-  std::ofstream(folder_ / "0000:1b:00.0" / "local_cpulist") << "0-2,64-65\n";
-  EXPECT_THAT(near_cores("0000:1b:00.0", folder_.string()), ElementsAre(0, 1, 2, 64, 65));
-  EXPECT_THAT(near_cores("0000:1c:00.0", folder_.string()), IsEmpty());
-  EXPECT_THAT(near_cores("", folder_.string()), IsEmpty());
+TEST(NearCores, AreReadFromTheDevice) {
+  const test::TemporaryFolder folder;
+  folder.put("0000:1b:00.0/local_cpulist", "0-2,64-65\n");
+  EXPECT_THAT(near_cores("0000:1b:00.0", folder.path()), ElementsAre(0, 1, 2, 64, 65));
+  EXPECT_THAT(near_cores("0000:1c:00.0", folder.path()), IsEmpty());
+  EXPECT_THAT(near_cores("", folder.path()), IsEmpty());
 }
 
-TEST_F(MpsListens, WhereItsControlIs) {
-  EXPECT_FALSE(mps_listens(folder_.string()));
-  EXPECT_FALSE(mps_listens((folder_ / "none").string()));
-  std::ofstream(folder_ / "control") << "";
-  EXPECT_TRUE(mps_listens(folder_.string()));
+TEST(MpsListens, WhereItsControlIs) {
+  const test::TemporaryFolder folder;
+  EXPECT_FALSE(mps_listens(folder.path()));
+  EXPECT_FALSE(mps_listens(folder / "none"));
+  folder.put("control", "");
+  EXPECT_TRUE(mps_listens(folder.path()));
 }
 
 }  // namespace

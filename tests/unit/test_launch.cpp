@@ -25,6 +25,8 @@
 #include "launch/launcher.hpp"
 #include "launch/process_tree.hpp"
 #include "launch/settings.hpp"
+#include "support/caught.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
@@ -148,18 +150,10 @@ TEST(LocalRank, IsNotThatOfTheDaemonThatSrunStarted) {
 /// A folder of programs that claim to be launchers.
 class FindLauncher : public testing::Test {
  protected:
-  FindLauncher() {
-    std::string name = (fs::temp_directory_path() / "halocline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    variables_["PATH"] = folder_.string();
-  }
-  ~FindLauncher() override { fs::remove_all(folder_); }
+  FindLauncher() { variables_["PATH"] = folder_.path(); }
 
-  std::string put(const std::string& name, const std::string& version) {
-    const fs::path path = folder_ / name;
-    std::ofstream(path) << "#!/bin/sh\necho '" << version << "'\n";
-    fs::permissions(path, fs::perms(0755));
-    return path.string();
+  std::string put(const std::string& name, const std::string& version) const {
+    return folder_.put_script(name, "echo '" + version + "'\n");
   }
 
   Launcher find(MpiFamily family, const std::string& hint = "") {
@@ -167,16 +161,12 @@ class FindLauncher : public testing::Test {
   }
 
   std::string refusal(MpiFamily family) {
-    try {
-      find(family);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::unavailable);
-      return error.what();
-    }
-    return "nothing was refused";
+    const test::Caught error = test::caught([&] { find(family); });
+    EXPECT_EQ(error.kind, ErrorKind::unavailable);
+    return error.text;
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
   Variables variables_;
 };
 
@@ -202,17 +192,16 @@ TEST_F(FindLauncher, AsksALauncherWhoseNameSaysNothing) {
 TEST_F(FindLauncher, BelievesTheNameBehindALink) {
   put("orterun", "not asked");
   fs::create_symlink("orterun", folder_ / "mpirun");
-  EXPECT_EQ(find(MpiFamily::open_mpi).path, (folder_ / "mpirun").string());
+  EXPECT_EQ(find(MpiFamily::open_mpi).path, folder_ / "mpirun");
 }
 
 TEST_F(FindLauncher, TakesTheHintOfTheBuildIfItStillHolds) {
   put("mpirun", open_mpi_version);
-  fs::create_directory(folder_ / "elsewhere");
   const std::string hint = put("elsewhere/mpiexec", open_mpi_version);
   EXPECT_EQ(find(MpiFamily::open_mpi, hint).path, hint);
   put("elsewhere/mpiexec", hydra_version);
-  EXPECT_EQ(find(MpiFamily::open_mpi, hint).path, (folder_ / "mpirun").string());
-  EXPECT_EQ(find(MpiFamily::open_mpi, "/no/such/mpiexec").path, (folder_ / "mpirun").string());
+  EXPECT_EQ(find(MpiFamily::open_mpi, hint).path, folder_ / "mpirun");
+  EXPECT_EQ(find(MpiFamily::open_mpi, "/no/such/mpiexec").path, folder_ / "mpirun");
 }
 
 TEST_F(FindLauncher, TakesTheNumberOfRanksFromNobodyElse) {
@@ -222,13 +211,9 @@ TEST_F(FindLauncher, TakesTheNumberOfRanksFromNobodyElse) {
     for (const auto& take : std::initializer_list<std::function<void()>>{
              [&] { find(MpiFamily::open_mpi); },
              [&] { launcher_named(mpirun + words, variables_); }}) {
-      try {
-        take();
-        ADD_FAILURE() << words;
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::usage) << words;
-        EXPECT_THAT(error.what(), HasSubstr("{ranks}")) << words;
-      }
+      const test::Caught error = test::caught(take);
+      EXPECT_EQ(error.kind, ErrorKind::usage) << words;
+      EXPECT_THAT(error.text, HasSubstr("{ranks}")) << words;
     }
   }
   variables_[launcher_variable] = mpirun + " -n {ranks}";
@@ -240,7 +225,7 @@ TEST_F(FindLauncher, SaysWhatItLookedForAndRejected) {
   put("mpiexec", "something else");
   const std::string message = refusal(MpiFamily::open_mpi);
   EXPECT_THAT(message, StartsWith("no launcher of Open MPI found: looked for mpirun.openmpi, "));
-  EXPECT_THAT(message, HasSubstr((folder_ / "mpirun").string() + " (belongs to MPICH)"));
+  EXPECT_THAT(message, HasSubstr(folder_ / "mpirun" + " (belongs to MPICH)"));
   EXPECT_THAT(message, HasSubstr("mpiexec (does not name its MPI in --version)"));
   EXPECT_THAT(message, HasSubstr("openmpi-bin"));
   EXPECT_THAT(message, HasSubstr(launcher_variable));

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "solver/memory.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline::solver {
 namespace {
-
-namespace fs = std::filesystem;
 
 TEST(NodeMemory, IsThere) {
   const NodeMemory memory = node_memory();
@@ -23,16 +19,10 @@ TEST(NodeMemory, IsThere) {
 class ControlGroups : public testing::Test {
  protected:
   ControlGroups() {
-    std::string name = (fs::temp_directory_path() / "halocline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     write("proc/meminfo", "MemTotal:       999 kB\nMemAvailable:   900 kB\nSwapTotal: 0 kB\n");
   }
-  ~ControlGroups() override { fs::remove_all(folder_); }
 
-  void write(const std::string& path, const std::string& text) const {
-    fs::create_directories((folder_ / path).parent_path());
-    std::ofstream(folder_ / path) << text;
-  }
+  void write(const std::string& path, const std::string& text) const { folder_.put(path, text); }
   void write_group(const std::string& group, const std::string& limit, long used,
                    long files = 0) const {
     write(group + "/memory.max", limit + "\n");
@@ -42,11 +32,10 @@ class ControlGroups : public testing::Test {
                                       std::to_string(files - files / 2) + "\n");
   }
   NodeMemory memory() const {
-    return node_memory({.processes = (folder_ / "proc").string(),
-                        .control_groups = (folder_ / "cgroup").string()});
+    return node_memory({.processes = folder_ / "proc", .control_groups = folder_ / "cgroup"});
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 TEST_F(ControlGroups, MayBeMissing) {

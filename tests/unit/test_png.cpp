@@ -20,11 +20,14 @@
 #include "files/colour_map.hpp"
 #include "files/font.hpp"
 #include "files/png.hpp"
+#include "support/caught.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
+using test::caught;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -79,17 +82,6 @@ TEST(Canvas, ClipsWhatLiesOutside) {
   canvas.write(2, 100, "clipped", {6, 6, 6});
   EXPECT_EQ(canvas.pixels()[1], (Colour{1, 1, 1}));
   EXPECT_EQ(canvas.pixels()[11], (Colour{3, 3, 3}));
-}
-
-/// Returns kind and message of the error that `action` throws.
-template <class Action>
-std::pair<ErrorKind, std::string> error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.kind(), error.what()};
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
 }
 
 struct Image {
@@ -271,7 +263,7 @@ TEST(Curve, SurvivesValuesWithoutAnyRange) {
     EXPECT_LE(image.width, 1400);
   }
   EXPECT_FALSE(line_of(curve_of({3})).empty()) << "one value is a point";
-  EXPECT_EQ(error_of([] { curve_of({}); }).first, ErrorKind::usage);
+  EXPECT_EQ(caught([] { curve_of({}); }).kind, ErrorKind::usage);
 }
 
 TEST(Curve, OfManyValuesHasAPixelForEach) {
@@ -280,20 +272,11 @@ TEST(Curve, OfManyValuesHasAPixelForEach) {
             1024 - 768);
 }
 
-/// A folder of its own for each test, removed at its end.
 class TemporaryFileTest : public testing::Test {
  protected:
-  TemporaryFileTest() {
-    std::string name = (fs::temp_directory_path() / "halocline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFileTest() override { fs::remove_all(folder_); }
-
-  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
-
   std::size_t files_in_folder() const {
     return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
 
   static std::string content_of(const std::string& path) {
@@ -302,17 +285,17 @@ class TemporaryFileTest : public testing::Test {
     return text.str();
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 TEST_F(TemporaryFileTest, ReplacesTheTargetOnlyOnCommit) {
-  const std::string target = in_folder("field.txt");
+  const std::string target = folder_ / "field.txt";
   write_text_file(target, "old");
   {
     TemporaryFile file(target);
     file.write("half of");
     EXPECT_EQ(content_of(target), "old");
-    EXPECT_EQ(fs::path(file.path()).parent_path(), fs::canonical(folder_));
+    EXPECT_EQ(fs::path(file.path()).parent_path(), fs::canonical(folder_.path()));
     file.write(" the new");
     file.commit();
   }
@@ -321,13 +304,13 @@ TEST_F(TemporaryFileTest, ReplacesTheTargetOnlyOnCommit) {
 }
 
 TEST_F(TemporaryFileTest, LeavesNothingBehindWithoutACommit) {
-  const std::string target = in_folder("field.txt");
+  const std::string target = folder_ / "field.txt";
   { TemporaryFile(target).write("half"); }
   EXPECT_EQ(files_in_folder(), 0U);
 }
 
 TEST_F(TemporaryFileTest, KeepsPermissionsAndUsesTheMaskForNewFiles) {
-  const std::string target = in_folder("field.txt");
+  const std::string target = folder_ / "field.txt";
   const mode_t mask = ::umask(022);
   write_text_file(target, "a");
   ::umask(mask);
@@ -340,10 +323,10 @@ TEST_F(TemporaryFileTest, KeepsPermissionsAndUsesTheMaskForNewFiles) {
 TEST_F(TemporaryFileTest, WritesThroughLinks) {
   fs::create_directory(folder_ / "real");
   fs::create_symlink("real/field.txt", folder_ / "link");
-  write_text_file(in_folder("real/field.txt"), "old");
-  write_text_file(in_folder("link"), "new");
+  write_text_file(folder_ / "real/field.txt", "old");
+  write_text_file(folder_ / "link", "new");
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
-  EXPECT_EQ(content_of(in_folder("real/field.txt")), "new");
+  EXPECT_EQ(content_of(folder_ / "real/field.txt"), "new");
 }
 
 TEST_F(TemporaryFileTest, WritesDevicesInPlace) {
@@ -352,23 +335,23 @@ TEST_F(TemporaryFileTest, WritesDevicesInPlace) {
 }
 
 TEST_F(TemporaryFileTest, SaysThatTheFolderIsMissing) {
-  const auto [kind, message] = error_of([&] { write_text_file(in_folder("no/such/x.txt"), "a"); });
+  const auto [kind, message] = caught([&] { write_text_file(folder_ / "no/such/x.txt", "a"); });
   EXPECT_EQ(kind, ErrorKind::usage);
-  EXPECT_THAT(message, HasSubstr(in_folder("no/such/x.txt")));
-  EXPECT_THAT(message, HasSubstr("there is no folder '" + in_folder("no/such") + "'"));
+  EXPECT_THAT(message, HasSubstr(folder_ / "no/such/x.txt"));
+  EXPECT_THAT(message, HasSubstr("there is no folder '" + folder_ / "no/such" + "'"));
 }
 
 TEST_F(TemporaryFileTest, RefusesImpossibleNamesAtOnce) {
-  EXPECT_THAT(error_of([&] { TemporaryFile file(""); }).second, HasSubstr("without a name"));
-  EXPECT_THAT(error_of([&] { TemporaryFile file(in_folder(std::string(300, 'x'))); }).second,
+  EXPECT_THAT(caught([&] { TemporaryFile file(""); }).text, HasSubstr("without a name"));
+  EXPECT_THAT(caught([&] { TemporaryFile file(folder_ / std::string(300, 'x')); }).text,
               HasSubstr("the name is too long"));
 }
 
 TEST_F(TemporaryFileTest, SaysThatTheTargetIsAFolder) {
-  EXPECT_THAT(error_of([&] { write_text_file(folder_.string(), "a"); }).second,
+  EXPECT_THAT(caught([&] { write_text_file(folder_.path(), "a"); }).text,
               HasSubstr("it is a folder"));
-  write_text_file(in_folder("file"), "a");
-  EXPECT_THAT(error_of([&] { write_text_file(in_folder("file/x.txt"), "a"); }).second,
+  write_text_file(folder_ / "file", "a");
+  EXPECT_THAT(caught([&] { write_text_file(folder_ / "file/x.txt", "a"); }).text,
               HasSubstr("is not a folder"));
 }
 
@@ -388,45 +371,45 @@ class OrdinaryUser {
 };
 
 TEST_F(TemporaryFileTest, SaysThatItMayNotWrite) {
-  write_text_file(in_folder("x.txt"), "old");
-  fs::permissions(in_folder("x.txt"), fs::perms(0444));
+  write_text_file(folder_ / "x.txt", "old");
+  fs::permissions(folder_ / "x.txt", fs::perms(0444));
   for (const fs::perms mode : {fs::perms(0555), fs::perms(0777)}) {  // folder or file forbids it
-    fs::permissions(folder_, mode);
+    fs::permissions(folder_.path(), mode);
     const OrdinaryUser user;
-    const auto [kind, message] = error_of([&] { write_text_file(in_folder("x.txt"), "new"); });
+    const auto [kind, message] = caught([&] { write_text_file(folder_ / "x.txt", "new"); });
     EXPECT_EQ(kind, ErrorKind::usage);
     EXPECT_THAT(message, HasSubstr("x.txt': Permission denied; choose"));
   }
-  fs::permissions(folder_, fs::perms(0700));
-  EXPECT_EQ(content_of(in_folder("x.txt")), "old");
+  fs::permissions(folder_.path(), fs::perms(0700));
+  EXPECT_EQ(content_of(folder_ / "x.txt"), "old");
 }
 
 TEST_F(TemporaryFileTest, SaysThatTheDiskIsFull) {
-  const auto [kind, message] = error_of([&] { write_text_file("/dev/full", "a"); });
+  const auto [kind, message] = caught([&] { write_text_file("/dev/full", "a"); });
   EXPECT_EQ(kind, ErrorKind::resource);
   EXPECT_THAT(message, HasSubstr("'/dev/full': No space left on device"));
 }
 
 TEST_F(TemporaryFileTest, KeepsACompleteFileThatCannotBeRenamed) {
-  TemporaryFile file(in_folder("x.txt"));
+  TemporaryFile file(folder_ / "x.txt");
   file.write("all");
   fs::create_directory(folder_ / "x.txt");
-  const auto [kind, message] = error_of([&] { file.commit(); });
+  const auto [kind, message] = caught([&] { file.commit(); });
   EXPECT_EQ(kind, ErrorKind::resource);
   EXPECT_EQ(content_of(file.path()), "all");
   EXPECT_THAT(message, HasSubstr("the complete file is '" + file.path() + "'"));
-  EXPECT_THAT(message, HasSubstr(in_folder("x.txt")));
+  EXPECT_THAT(message, HasSubstr(folder_ / "x.txt"));
 }
 
 TEST_F(TemporaryFileTest, SaysThatItsFolderWasRenamed) {
   fs::create_directory(folder_ / "out");
-  TemporaryFile file(in_folder("out/x.txt"));
+  TemporaryFile file(folder_ / "out/x.txt");
   file.write("all");
   fs::rename(folder_ / "out", folder_ / "moved");
   const std::string name = fs::path(file.path()).filename();
-  EXPECT_THAT(error_of([&] { file.commit(); }).second,
+  EXPECT_THAT(caught([&] { file.commit(); }).text,
               AllOf(HasSubstr("/out' was removed or renamed"), HasSubstr(name)));
-  EXPECT_EQ(content_of(folder_ / "moved" / name), "all");
+  EXPECT_EQ(content_of(folder_ / ("moved/" + name)), "all");
 }
 
 /// Works in a folder until its end.
@@ -442,34 +425,34 @@ class WorkingFolder {
 TEST_F(TemporaryFileTest, WritesToTheWorkingFolderOnlyIfAskedTo) {
   fs::create_directory(folder_ / "here");
   const WorkingFolder here(folder_ / "here");
-  const std::string target = in_folder("none/x.txt");
-  EXPECT_EQ(error_of([&] { write_text_file(target, "all"); }).first, ErrorKind::usage);
+  const std::string target = folder_ / "none/x.txt";
+  EXPECT_EQ(caught([&] { write_text_file(target, "all"); }).kind, ErrorKind::usage);
   EXPECT_EQ(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
-  EXPECT_EQ(error_of([&] { write_text_file(target, "all", Otherwise::use_working_folder); }).first,
+  EXPECT_EQ(caught([&] { write_text_file(target, "all", Otherwise::use_working_folder); }).kind,
             ErrorKind::resource);
   ASSERT_NE(fs::directory_iterator(folder_ / "here"), fs::directory_iterator());
   EXPECT_EQ(content_of(fs::directory_iterator(folder_ / "here")->path()), "all");
 }
 
 TEST_F(TemporaryFileTest, GoesWhenTheProcessIsEndedByASignal) {
-  write_text_file(in_folder("done.txt"), "all");
-  TemporaryFile first(in_folder("a.txt")), second(in_folder("b.txt"));
+  write_text_file(folder_ / "done.txt", "all");
+  TemporaryFile first(folder_ / "a.txt"), second(folder_ / "b.txt");
   EXPECT_EQ(files_in_folder(), 3U);
   remove_temporary_files();
   EXPECT_EQ(files_in_folder(), 1U);
 }
 
 TEST_F(TemporaryFileTest, ChecksATargetWithoutAReaderOfAPipe) {
-  ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
-  check_target(in_folder("pipe"));
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  check_target(folder_ / "pipe");
   check_target("/dev/null");
-  check_target(in_folder("new.txt"));
+  check_target(folder_ / "new.txt");
   EXPECT_EQ(files_in_folder(), 1U);
-  EXPECT_EQ(error_of([&] { check_target(in_folder("none/x.txt")); }).first, ErrorKind::usage);
+  EXPECT_EQ(caught([&] { check_target(folder_ / "none/x.txt"); }).kind, ErrorKind::usage);
 }
 
 TEST_F(TemporaryFileTest, KeepsTheOldPictureWhenTheNewOneFails) {
-  const std::string target = in_folder("field.png");
+  const std::string target = folder_ / "field.png";
   const std::vector<double> values(4, 1.0);
   write_png(target, {2, 2, values, "old"});
   const std::string old = content_of(target);

@@ -12,6 +12,8 @@
 
 #include "files/attempts.hpp"
 #include "files/result_files.hpp"
+#include "support/caught.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
@@ -22,32 +24,19 @@ using testing::HasSubstr;
 
 class ResultFiles : public testing::Test {
  protected:
-  ResultFiles() {
-    std::string name = (fs::temp_directory_path() / "halocline-test-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~ResultFiles() override { fs::remove_all(folder_); }
-
-  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
-
-  static Error error_of(const RunFiles& files) {
-    try {
-      check(files);
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorKind::internal, "nothing was thrown"};
+  static test::Caught error_of(const RunFiles& files) {
+    return test::caught([&] { check(files); });
   }
 
   /// What is wrong with two results of these names.
-  Error error_of(const std::string& first, const std::string& second) const {
+  test::Caught error_of(const std::string& first, const std::string& second) const {
     RunFiles files;
-    files.add_result("option 'output'", in_folder(first));
-    files.add_result("option 'trace'", in_folder(second));
+    files.add_result("option 'output'", folder_ / first);
+    files.add_result("option 'trace'", folder_ / second);
     return error_of(files);
   }
 
-  fs::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 TEST(Numbered, PutsTheNumberBeforeTheEnding) {
@@ -58,76 +47,78 @@ TEST(Numbered, PutsTheNumberBeforeTheEnding) {
 
 TEST_F(ResultFiles, OfManyNumbersAreApartFromAllOthers) {
   RunFiles files;
-  files.add_result("option 'output'", in_folder("u.npy"), 100, Numbers{.last = 50, .fewest = 6});
-  files.add_result("option 'trace'", in_folder("u.npy"));
-  files.add_result("option 'json'", in_folder("u-000051.npy"));
-  files.add_used("option 'initial'", in_folder("u-000040.npy"), "option 'output'");
-  files.add_used("the problem", in_folder("u-00040.npy"));
-  EXPECT_STREQ(error_of(files).what(), "nothing was thrown");
-  EXPECT_EQ(fs::directory_iterator(folder_), fs::directory_iterator()) << "nothing stays behind";
+  files.add_result("option 'output'", folder_ / "u.npy", 100, Numbers{.last = 50, .fewest = 6});
+  files.add_result("option 'trace'", folder_ / "u.npy");
+  files.add_result("option 'json'", folder_ / "u-000051.npy");
+  files.add_used("option 'initial'", folder_ / "u-000040.npy", "option 'output'");
+  files.add_used("the problem", folder_ / "u-00040.npy");
+  EXPECT_EQ(error_of(files).text, "no error");
+  EXPECT_EQ(fs::directory_iterator(folder_.path()), fs::directory_iterator())
+      << "nothing stays behind";
 
   RunFiles same = files;
-  same.add_result("option 'series'", in_folder("u-000007.npy"));
-  EXPECT_THAT(error_of(same).what(), AllOf(HasSubstr("'output'"), HasSubstr("'series'")));
+  same.add_result("option 'series'", folder_ / "u-000007.npy");
+  EXPECT_THAT(error_of(same).text, AllOf(HasSubstr("'output'"), HasSubstr("'series'")));
   RunFiles twice = files;
-  twice.add_result("option 'output'", in_folder("u.npy"), 0, Numbers{.last = 9});
-  EXPECT_THAT(error_of(twice).what(), HasSubstr("u-000000.npy"));
+  twice.add_result("option 'output'", folder_ / "u.npy", 0, Numbers{.last = 9});
+  EXPECT_THAT(error_of(twice).text, HasSubstr("u-000000.npy"));
   RunFiles used = files;
-  used.add_used("a coefficient", in_folder("u-000030.npy"));
-  EXPECT_THAT(error_of(used).what(), HasSubstr("overwrite"));
+  used.add_used("a coefficient", folder_ / "u-000030.npy");
+  EXPECT_THAT(error_of(used).text, HasSubstr("overwrite"));
 }
 
 TEST_F(ResultFiles, OfManyNumbersMayBeThereUnderOtherNames) {
-  std::ofstream(in_folder("c.npy")) << "old";
+  std::ofstream(folder_ / "c.npy") << "old";
   fs::create_symlink("c.npy", folder_ / "u-000020.npy");
   RunFiles files;
-  files.add_result("option 'output'", in_folder("u.npy"), 0, Numbers{.last = 50});
-  files.add_used("a coefficient", in_folder("c.npy"));
-  EXPECT_THAT(error_of(files).what(), AllOf(HasSubstr("'output'"), HasSubstr("c.npy")));
+  files.add_result("option 'output'", folder_ / "u.npy", 0, Numbers{.last = 50});
+  files.add_used("a coefficient", folder_ / "c.npy");
+  EXPECT_THAT(error_of(files).text, AllOf(HasSubstr("'output'"), HasSubstr("c.npy")));
   fs::remove(folder_ / "u-000020.npy");
-  EXPECT_STREQ(error_of(files).what(), "nothing was thrown");
+  EXPECT_EQ(error_of(files).text, "no error");
   fs::create_directory(folder_ / "u-000030.npy");
-  EXPECT_EQ(error_of(files).kind(), ErrorKind::usage);
-  EXPECT_THAT(error_of(files).what(), HasSubstr("u-000030.npy"));
+  EXPECT_EQ(error_of(files).kind, ErrorKind::usage);
+  EXPECT_THAT(error_of(files).text, HasSubstr("u-000030.npy"));
 }
 
 TEST_F(ResultFiles, OfManyNumbersNeedRoomForAll) {
   RunFiles files;
   const std::int64_t tebibyte = std::int64_t{1} << 40;
-  files.add_result("option 'output'", in_folder("u.npy"), tebibyte / 1024,
+  files.add_result("option 'output'", folder_ / "u.npy", tebibyte / 1024,
                    Numbers{.last = 1 << 20, .fewest = 1 << 20});
-  const Error error = error_of(files);
-  EXPECT_EQ(error.kind(), ErrorKind::resource);
-  EXPECT_THAT(error.what(), HasSubstr("1048576 files of 1 GiB"));
+  const test::Caught error = error_of(files);
+  EXPECT_EQ(error.kind, ErrorKind::resource);
+  EXPECT_THAT(error.text, HasSubstr("1048576 files of 1 GiB"));
 }
 
 TEST_F(ResultFiles, OfDifferentNamesAreFine) {
-  EXPECT_STREQ(error_of("a", "b").what(), "nothing was thrown");
-  EXPECT_EQ(fs::directory_iterator(folder_), fs::directory_iterator()) << "nothing stays behind";
+  EXPECT_EQ(error_of("a", "b").text, "no error");
+  EXPECT_EQ(fs::directory_iterator(folder_.path()), fs::directory_iterator())
+      << "nothing stays behind";
 }
 
 TEST_F(ResultFiles, OfOneFileAreRefusedWithBothOptions) {
-  std::ofstream(in_folder("there")) << "old";
+  std::ofstream(folder_ / "there") << "old";
   fs::create_symlink("there", folder_ / "link");
   fs::create_directory_symlink(".", folder_ / "around");
   for (const auto& [first, second] :
        {std::pair("new", "new"), std::pair("new", "./new"), std::pair("new", "around/new"),
         std::pair("there", "link"), std::pair("around/link", "there")}) {
-    const Error error = error_of(first, second);
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << first << " and " << second;
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("option 'output'"), HasSubstr("option 'trace'")));
+    const test::Caught error = error_of(first, second);
+    EXPECT_EQ(error.kind, ErrorKind::usage) << first << " and " << second;
+    EXPECT_THAT(error.text, AllOf(HasSubstr("option 'output'"), HasSubstr("option 'trace'")));
   }
 }
 
 TEST_F(ResultFiles, DoNotReplaceWhatTheRunUses) {
-  std::ofstream(in_folder("u.npy")) << "old";
+  std::ofstream(folder_ / "u.npy") << "old";
   RunFiles files;
-  files.add_result("option 'output'", in_folder("u.npy"));
-  files.add_used("option 'initial'", in_folder("./u.npy"), "option 'output'");
-  EXPECT_STREQ(error_of(files).what(), "nothing was thrown") << "a run that goes on from its array";
-  files.add_result("option 'trace'", in_folder("t.json"));
-  files.add_used("option 'tuning_file'", in_folder("t.json"));
-  EXPECT_THAT(error_of(files).what(),
+  files.add_result("option 'output'", folder_ / "u.npy");
+  files.add_used("option 'initial'", folder_ / "./u.npy", "option 'output'");
+  EXPECT_EQ(error_of(files).text, "no error") << "a run that goes on from its array";
+  files.add_result("option 'trace'", folder_ / "t.json");
+  files.add_used("option 'tuning_file'", folder_ / "t.json");
+  EXPECT_THAT(error_of(files).text,
               AllOf(HasSubstr("option 'tuning_file'"), HasSubstr("option 'trace'")));
 }
 
@@ -135,23 +126,23 @@ TEST_F(ResultFiles, OfDevicesMayBeMany) {
   RunFiles files;
   files.add_result("option 'output'", "/dev/null");
   files.add_result("option 'trace'", "/dev/null");
-  EXPECT_STREQ(error_of(files).what(), "nothing was thrown");
+  EXPECT_EQ(error_of(files).text, "no error");
 }
 
 TEST_F(ResultFiles, ThatAreLargerThanTheDiskAreRefused) {
   RunFiles files;
-  files.add_result("option 'output'", in_folder("u.npy"), std::int64_t{1} << 60);
-  const Error error = error_of(files);
-  EXPECT_EQ(error.kind(), ErrorKind::resource);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("u.npy"), HasSubstr("1 EiB")));
+  files.add_result("option 'output'", folder_ / "u.npy", std::int64_t{1} << 60);
+  const test::Caught error = error_of(files);
+  EXPECT_EQ(error.kind, ErrorKind::resource);
+  EXPECT_THAT(error.text, AllOf(HasSubstr("u.npy"), HasSubstr("1 EiB")));
 }
 
 TEST_F(ResultFiles, NeedNames) {
   for (const char* name : {"", "-"}) {
     RunFiles files;
     files.add_result("option 'output'", name);
-    EXPECT_EQ(error_of(files).kind(), ErrorKind::usage);
-    EXPECT_THAT(error_of(files).what(), HasSubstr("option 'output'"));
+    EXPECT_EQ(error_of(files).kind, ErrorKind::usage);
+    EXPECT_THAT(error_of(files).text, HasSubstr("option 'output'"));
   }
 }
 
