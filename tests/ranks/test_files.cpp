@@ -386,10 +386,6 @@ class NpyErrors : public Files {
   Caught read(const std::string& path) {
     return together([&] { files::read_npy(world_, grid_, field_, path); });
   }
-  Caught read_bytes(const std::string& bytes) {
-    on_first([&] { write_file(folder_ / "u.npy", bytes); });
-    return read(folder_ / "u.npy");
-  }
   void expect(const Caught& error, ErrorKind kind, const std::string& text) {
     EXPECT_EQ(error.kind, kind);
     EXPECT_THAT(error.text, HasSubstr(text));
@@ -426,23 +422,6 @@ TEST_F(NpyErrors, OfPathsToRead) {
   expect(read(base), ErrorKind::usage, "it is a folder");
   expect(read(base + "/file/u.npy"), ErrorKind::usage, "'" + base + "/file' is not a folder");
   expect(read(base + "/pipe"), ErrorKind::usage, "it is a pipe or a device");
-}
-
-TEST_F(NpyErrors, OfContents) {
-  const std::string data(12 * 8 * 8, 'x');
-  EXPECT_FALSE(read_bytes(npy_file("<f8", "(8, 12)", data)).kind);
-  expect(read_bytes(""), ErrorKind::usage, "u.npy' is not a .npy file");
-  expect(read_bytes("# a comment\n1 2 3\n"), ErrorKind::usage, "is not a .npy file");
-  expect(read_bytes(npy_file("<f8", "(12, 8)", data)), ErrorKind::usage,
-         "has shape (12, 8) but the grid of 12x8 cells needs (8, 12)");
-  expect(read_bytes(npy_file("<f8", "(96,)", data)), ErrorKind::usage, "has shape (96,)");
-  expect(read_bytes(npy_file("<f4", "(8, 12)", data)), ErrorKind::usage,
-         "holds '<f4' but '<f8' is needed");
-  expect(read_bytes(npy_file(">f8", "(8, 12)", data)), ErrorKind::usage, "is big-endian");
-  expect(read_bytes(npy_file("<f8", "(8, 12)", data, "True")), ErrorKind::usage,
-         "is in Fortran order");
-  expect(read_bytes(npy_file("<f8", "(8, 12)", data.substr(1))), ErrorKind::usage,
-         "is truncated: 768 bytes of data expected, 767 present");
 }
 
 TEST_F(NpyErrors, OfFields) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What solve() refuses before its first sweep, on every rank, and can find only there: files,
 // transports, schedules, memory and GPUs. What is wrong with the options alone:
-// tests/unit/test_case.cpp.
+// tests/unit/test_command_line_errors.cpp.
 
 #include <fstream>
 #include <initializer_list>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to a case: defaults, and what is refused, with which words.
+// From options to a case: defaults. What is refused, with which words:
+// test_command_line_errors.cpp.
 
 #include <limits>
 
@@ -64,82 +65,13 @@ TEST(Case, AsksForANormWhereATolerancePresumesOne) {
   EXPECT_THAT(caught([&] { make_case(options, 1); }).text, HasSubstr("needs a norm"));
 }
 
-struct Refusal {
-  const char* what;
-  void (*change)(SolveOptions&);
-  int ranks;
-  const char* words;
-};
-
-class Refused : public testing::TestWithParam<Refusal> {};
-
-TEST_P(Refused, WithWordsThatSayWhy) {
+TEST(Case, RefusesParametersThatAreNotFinite) {
   SolveOptions options = options_for("heat");
-  options.cells = {64, 32};
-  const Caught error = caught([&] {
-    GetParam().change(options);
-    make_case(options, GetParam().ranks);
-  });
+  options.parameters = {{"dt", std::numeric_limits<double>::infinity()}};
+  const Caught error = caught([&] { make_case(options, 1); });
   EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr(GetParam().words));
+  EXPECT_THAT(error.text, HasSubstr("cannot be inf"));
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Case, Refused,
-    testing::Values(
-        Refusal{"problem", [](SolveOptions& o) { o.problem = "nope"; }, 1, "laplace, jacobi"},
-        Refusal{"axes", [](SolveOptions& o) { o.problem = "star7"; }, 1, "has 3 axes"},
-        Refusal{"unstable",
-                [](SolveOptions& o) {
-                  o.parameters = {{"dt", 1.0}};
-                },
-                1, "largest stable dt is 0.00125"},
-        Refusal{"parameter",
-                [](SolveOptions& o) {
-                  o.parameters = {{"beta", 1.0}};
-                },
-                1, "it has: alpha, dt, dx"},
-        Refusal{"infinite",
-                [](SolveOptions& o) {
-                  o.parameters = {{"dt", std::numeric_limits<double>::infinity()}};
-                },
-                1, "cannot be inf"},
-        Refusal{"depth",
-                [](SolveOptions& o) {
-                  o.process_grid = {1, 2};
-                  o.halo_depth = 17;
-                },
-                2, "halo width 17 exceeds the 16 cells that rank 0 owns along y"},
-        Refusal{"depth_beyond_the_grid", [](SolveOptions& o) { o.halo_depth = 65; }, 1,
-                "use at most 64"},
-        Refusal{"depth_beyond_any_grid",
-                [](SolveOptions& o) { o.halo_depth = std::numeric_limits<std::int64_t>::max(); }, 1,
-                "use at most 64"},
-        Refusal{"no_depth", [](SolveOptions& o) { o.halo_depth = 0; }, 1, "halo depth 0"},
-        Refusal{"grid",
-                [](SolveOptions& o) {
-                  o.process_grid = {3, 2};
-                },
-                4, "for 6 ranks"},
-        Refusal{"grid_axes", [](SolveOptions& o) { o.process_grid = {4}; }, 4, "has 1 axis"},
-        Refusal{"ranks", [](SolveOptions&) {}, 5000, "at most 2048 rank"},
-        Refusal{"no_cells",
-                [](SolveOptions& o) {
-                  o.cells = {0, 5};
-                },
-                1, "0 cells along x"},
-        Refusal{"norm", [](SolveOptions& o) { o.norm = read_norm("l3"); }, 1, "max, l2, none"},
-        Refusal{"precision", [](SolveOptions& o) { o.precision = read_precision("f16"); }, 1,
-                "f32, f64"},
-        Refusal{"tolerance", [](SolveOptions& o) { o.tolerance = -1; }, 1, "tolerance -1"},
-        Refusal{"sweeps", [](SolveOptions& o) { o.sweeps = -1; }, 1, "-1 sweeps"},
-        Refusal{"norm_every", [](SolveOptions& o) { o.norm_every = 0; }, 1, "every 0 sweeps"},
-        Refusal{"too_many_cells",
-                [](SolveOptions& o) {
-                  o.cells = {10'000'000'000, 10'000'000'000};
-                },
-                1, "more than 2^63"}),
-    [](const auto& test) { return test.param.what; });
 
 TEST(Case, TakesDepthsUpToTheLongestAxis) {
   SolveOptions options = options_for("heat");
@@ -196,48 +128,6 @@ TEST(Case, NamesWhatIsLookedAtOnTheWay) {
   EXPECT_EQ(make_case(options, 1).series_every, 3);
   options.sweeps = 0;
   EXPECT_EQ(make_case(options, 1).series_every, 3);
-}
-
-TEST(Case, RefusesWhatCannotBeLookedAt) {
-  const auto refusal = [](const auto& change) {
-    SolveOptions options = options_for("gray_scott");
-    change(options);
-    const Caught error = caught([&] { make_case(options, 1); });
-    EXPECT_EQ(error.kind, ErrorKind::usage);
-    return error.text;
-  };
-  const auto probe = [&](const std::string& field, const std::vector<std::int64_t>& cell) {
-    return refusal([&](SolveOptions& options) { options.probes = {{field, cell}}; });
-  };
-  EXPECT_THAT(probe("v", {256, 0}), testing::AllOf(HasSubstr("256x256"), HasSubstr("0 to 255")));
-  EXPECT_THAT(probe("v", {0, -1}), HasSubstr("(0, -1)"));
-  EXPECT_THAT(probe("v", {0}), HasSubstr("2 axes"));
-  EXPECT_THAT(probe("w", {0, 0}), HasSubstr("u, v"));
-  EXPECT_THAT(refusal([](SolveOptions& options) { options.sums = {"w"}; }), HasSubstr("u, v"));
-  EXPECT_THAT(refusal([](SolveOptions& options) { options.output_every = 5; }),
-              HasSubstr("'output'"));
-  EXPECT_THAT(refusal([](SolveOptions& options) {
-                options.output = "u.npy";
-                options.output_every = 0;
-              }),
-              HasSubstr("'output_every'"));
-  EXPECT_THAT(refusal([](SolveOptions& options) { options.series = "u.csv"; }),
-              HasSubstr("'probes'"));
-  EXPECT_THAT(refusal([](SolveOptions& options) {
-                options.sums = {"u"};
-                options.series_every = -1;
-              }),
-              HasSubstr("'series_every'"));
-  EXPECT_THAT(refusal([](SolveOptions& options) {
-                options.output = "u.npy";
-                options.ranges = {{"u", 0, 1}};
-              }),
-              HasSubstr("pictures"));
-  EXPECT_THAT(refusal([](SolveOptions& options) {
-                options.output = "u.png";
-                options.ranges = {{"", 1, 1}};
-              }),
-              HasSubstr("from 1 to 1"));
 }
 
 }  // namespace

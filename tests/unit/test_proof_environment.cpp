@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -102,103 +103,60 @@ TEST(EnvironmentKey, DoesNotChangeWithRepeatedAndStandardFolders) {
   EXPECT_EQ(hash(with({{"LD_LIBRARY_PATH", "/usr/lib:/opt/mpi/lib"}})), hash(plain_environment));
 }
 
+/// Those that a text lists as `env` does.
+Variables variables_in(const std::string& text) {
+  Variables variables;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t end = word.find('=');
+    variables[word.substr(0, end)] = word.substr(end + 1);
+  }
+  return variables;
+}
+
 // Read from `env` inside ranks: what the launcher added.
-const Variables set_by_open_mpi_4{
-    {"OMPI_APP_CTX_NUM_PROCS", "2"},
-    {"OMPI_COMMAND", "env"},
-    {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
-    {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-    {"OMPI_COMM_WORLD_NODE_RANK", "0"},
-    {"OMPI_COMM_WORLD_RANK", "0"},
-    {"OMPI_COMM_WORLD_SIZE", "2"},
-    {"OMPI_FILE_LOCATION", "/tmp/ompi.vm.0/pid.15328/0/0"},
-    {"OMPI_FIRST_RANKS", "0"},
-    {"OMPI_MCA_ess", "^singleton"},
-    {"OMPI_MCA_ess_base_jobid", "1461583873"},
-    {"OMPI_MCA_ess_base_vpid", "0"},
-    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-    {"OMPI_MCA_hwloc_base_report_bindings", "1"},
-    {"OMPI_MCA_initial_wdir", "/home/me"},
-    {"OMPI_MCA_mpi_oversubscribe", "0"},
-    {"OMPI_MCA_orte_app_num", "0"},
-    {"OMPI_MCA_orte_bound_at_launch", "1"},
-    {"OMPI_MCA_orte_ess_node_rank", "0"},
-    {"OMPI_MCA_orte_ess_num_procs", "2"},
-    {"OMPI_MCA_orte_execute_quiet", "1"},
-    {"OMPI_MCA_orte_hnp_uri", "1461583872.0;tcp://192.0.2.2:57457"},
-    {"OMPI_MCA_orte_jobfam_session_dir", "/tmp/ompi.vm.0/pid.15328"},
-    {"OMPI_MCA_orte_launch", "1"},
-    {"OMPI_MCA_orte_local_daemon_uri", "1461583872.0;tcp://192.0.2.2:57457"},
-    {"OMPI_MCA_orte_num_nodes", "1"},
-    {"OMPI_MCA_orte_output_filename", "/tmp/ofn"},
-    {"OMPI_MCA_orte_precondition_transports", "34ad5171355d81c1-2740b50bacba31da"},
-    {"OMPI_MCA_orte_tag_output", "1"},
-    {"OMPI_MCA_orte_top_session_dir", "/tmp/ompi.vm.0"},
-    {"OMPI_MCA_pmix", "^s1,s2,cray,isolated"},
-    {"OMPI_MCA_rmaps_base_mapping_policy", "slot:OVERSUBSCRIBE"},
-    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-    {"OMPI_MCA_routed", "radix"},
-    {"OMPI_MCA_shmem_RUNTIME_QUERY_hint", "mmap"},
-    {"OMPI_NUM_APP_CTX", "1"},
-    {"OMPI_UNIVERSE_SIZE", "2"},
-    {"PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC"},
-    {"PMIX_DSTORE_21_BASE_PATH", "/tmp/ompi.vm.0/pid.15328/pmix_dstor_ds21_15328"},
-    {"PMIX_DSTORE_ESH_BASE_PATH", "/tmp/ompi.vm.0/pid.15328/pmix_dstor_ds12_15328"},
-    {"PMIX_GDS_MODULE", "ds21,ds12,hash"},
-    {"PMIX_HOSTNAME", "vm"},
-    {"PMIX_ID", "1461583873.0"},
-    {"PMIX_MCA_mca_base_component_show_load_errors", "1"},
-    {"PMIX_NAMESPACE", "1461583873"},
-    {"PMIX_RANK", "0"},
-    {"PMIX_SECURITY_MODE", "native"},
-    {"PMIX_SERVER_TMPDIR", "/tmp/ompi.vm.0/pid.15328"},
-    {"PMIX_SERVER_URI2", "1461583872.0;tcp4://127.0.0.1:43983"},
-    {"PMIX_SERVER_URI41", "1461583872.0;tcp4://127.0.0.1:43983"},
-    {"PMIX_SYSTEM_TMPDIR", "/tmp"},
-    {"PMIX_VERSION", "4.2.2rc2"}};
-const Variables set_by_open_mpi_5{{"OMPI_ARGV", ""},
-                                  {"OMPI_LIBDIR_LOC", "/opt/v/lib"},
-                                  {"OMPI_MCA_PREFIXES", "mca,opal,ompi"},
-                                  {"OMPI_MCA_cpu_type", "x86_64"},
-                                  {"OMPI_MCA_initial_wdir", "/tmp"},
-                                  {"OMPI_MCA_num_procs", "2"},
-                                  {"OMPI_TOOL_NAME", "mpirun"},
-                                  {"OMPI_VERSION", "5.0.11"},
-                                  {"OMPI_WORLD_LOCAL_SIZE", "2"},
-                                  {"OMPI_WORLD_SIZE", "2"},
-                                  {"OPAL_USER_PARAMS_GIVEN", "1"},
-                                  {"PMIX_GDS_MODULE", "shmem2,hash"},
-                                  {"PMIX_PARAM_FILE_PASSED", "1"},
-                                  {"PMIX_SERVER_URI41", "prterun-vm-1@0.0;tcp4://127.0.0.1:52575"},
-                                  {"PRTE_LAUNCHED", "1"},
-                                  {"PRTE_SHARED_FS", "FALSE"}};
-const Variables set_by_hydra{{"HYDI_CONTROL_FD", "7"}, {"MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "vm"},
-                             {"MPI_LOCALNRANKS", "2"}, {"MPI_LOCALRANKID", "0"},
-                             {"PMI_FD", "6"},          {"PMI_RANK", "0"},
-                             {"PMI_SIZE", "2"}};
+const Variables set_by_open_mpi_4 = variables_in(R"(
+OMPI_APP_CTX_NUM_PROCS=2 OMPI_COMMAND=env OMPI_COMM_WORLD_LOCAL_RANK=0
+OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_NODE_RANK=0 OMPI_COMM_WORLD_RANK=0
+OMPI_COMM_WORLD_SIZE=2 OMPI_FILE_LOCATION=/tmp/ompi.vm.0/pid.15328/0/0 OMPI_FIRST_RANKS=0
+OMPI_MCA_ess=^singleton OMPI_MCA_ess_base_jobid=1461583873 OMPI_MCA_ess_base_vpid=0
+OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_hwloc_base_report_bindings=1
+OMPI_MCA_initial_wdir=/home/me OMPI_MCA_mpi_oversubscribe=0 OMPI_MCA_orte_app_num=0
+OMPI_MCA_orte_bound_at_launch=1 OMPI_MCA_orte_ess_node_rank=0 OMPI_MCA_orte_ess_num_procs=2
+OMPI_MCA_orte_execute_quiet=1 OMPI_MCA_orte_hnp_uri=1461583872.0;tcp://192.0.2.2:57457
+OMPI_MCA_orte_jobfam_session_dir=/tmp/ompi.vm.0/pid.15328 OMPI_MCA_orte_launch=1
+OMPI_MCA_orte_local_daemon_uri=1461583872.0;tcp://192.0.2.2:57457 OMPI_MCA_orte_num_nodes=1
+OMPI_MCA_orte_output_filename=/tmp/ofn
+OMPI_MCA_orte_precondition_transports=34ad5171355d81c1-2740b50bacba31da OMPI_MCA_orte_tag_output=1
+OMPI_MCA_orte_top_session_dir=/tmp/ompi.vm.0 OMPI_MCA_pmix=^s1,s2,cray,isolated
+OMPI_MCA_rmaps_base_mapping_policy=slot:OVERSUBSCRIBE OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_routed=radix OMPI_MCA_shmem_RUNTIME_QUERY_hint=mmap OMPI_NUM_APP_CTX=1
+OMPI_UNIVERSE_SIZE=2 PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC
+PMIX_DSTORE_21_BASE_PATH=/tmp/ompi.vm.0/pid.15328/pmix_dstor_ds21_15328
+PMIX_DSTORE_ESH_BASE_PATH=/tmp/ompi.vm.0/pid.15328/pmix_dstor_ds12_15328
+PMIX_GDS_MODULE=ds21,ds12,hash PMIX_HOSTNAME=vm PMIX_ID=1461583873.0
+PMIX_MCA_mca_base_component_show_load_errors=1 PMIX_NAMESPACE=1461583873 PMIX_RANK=0
+PMIX_SECURITY_MODE=native PMIX_SERVER_TMPDIR=/tmp/ompi.vm.0/pid.15328
+PMIX_SERVER_URI2=1461583872.0;tcp4://127.0.0.1:43983
+PMIX_SERVER_URI41=1461583872.0;tcp4://127.0.0.1:43983 PMIX_SYSTEM_TMPDIR=/tmp
+PMIX_VERSION=4.2.2rc2)");
+const Variables set_by_open_mpi_5 = variables_in(R"(
+OMPI_ARGV= OMPI_LIBDIR_LOC=/opt/v/lib OMPI_MCA_PREFIXES=mca,opal,ompi OMPI_MCA_cpu_type=x86_64
+OMPI_MCA_initial_wdir=/tmp OMPI_MCA_num_procs=2 OMPI_TOOL_NAME=mpirun OMPI_VERSION=5.0.11
+OMPI_WORLD_LOCAL_SIZE=2 OMPI_WORLD_SIZE=2 OPAL_USER_PARAMS_GIVEN=1 PMIX_GDS_MODULE=shmem2,hash
+PMIX_PARAM_FILE_PASSED=1 PMIX_SERVER_URI41=prterun-vm-1@0.0;tcp4://127.0.0.1:52575 PRTE_LAUNCHED=1
+PRTE_SHARED_FS=FALSE)");
+const Variables set_by_hydra = variables_in(R"(
+HYDI_CONTROL_FD=7 MPIR_CVAR_CH3_INTERFACE_HOSTNAME=vm MPI_LOCALNRANKS=2 MPI_LOCALRANKID=0 PMI_FD=6
+PMI_RANK=0 PMI_SIZE=2)");
 // What a user sets, or says with --mca and -x, and what a job cannot do without.
-const Variables of_the_user{{"PATH", "/usr/bin"},
-                            {"HOME", "/home/ada"},
-                            {"LD_LIBRARY_PATH", "/opt/ucx/lib"},
-                            {"CUDA_VISIBLE_DEVICES", "0,1"},
-                            {"UCX_TLS", "^cuda_ipc"},
-                            {"UCX_MEMTYPE_CACHE", "n"},
-                            {"OMPI_MCA_pml", "ucx"},
-                            {"OMPI_MCA_btl", "tcp,self"},
-                            {"OMPI_MCA_opal_common_ucx_tls", "any"},
-                            {"OMPI_MCA_opal_common_ucx_devices", "any"},
-                            {"OMPI_MCA_plm_rsh_agent", "ssh"},
-                            {"OMPI_MCA_orte_tmpdir_base", "/scratch"},
-                            {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                            {"OPAL_PREFIX", "/opt/v"},
-                            {"PMIX_PREFIX", "/opt/v"},
-                            {"PMIX_MCA_gds", "hash"},
-                            {"MPIR_CVAR_ENABLE_GPU", "1"},
-                            {"MPICH_GPU_SUPPORT_ENABLED", "1"},
-                            {"I_MPI_OFFLOAD", "1"},
-                            {"HALOCLINE_LAUNCHER", "mpirun"},
-                            {"SLURM_JOB_ID", "17"}};
+const Variables of_the_user = variables_in(R"(
+PATH=/usr/bin HOME=/home/ada LD_LIBRARY_PATH=/opt/ucx/lib CUDA_VISIBLE_DEVICES=0,1
+UCX_TLS=^cuda_ipc UCX_MEMTYPE_CACHE=n OMPI_MCA_pml=ucx OMPI_MCA_btl=tcp,self
+OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any OMPI_MCA_plm_rsh_agent=ssh
+OMPI_MCA_orte_tmpdir_base=/scratch OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OPAL_PREFIX=/opt/v PMIX_PREFIX=/opt/v PMIX_MCA_gds=hash MPIR_CVAR_ENABLE_GPU=1
+MPICH_GPU_SUPPORT_ENABLED=1 I_MPI_OFFLOAD=1 HALOCLINE_LAUNCHER=mpirun SLURM_JOB_ID=17)");
 
 TEST(LauncherInternals, AreTakenOutAndTheUsersSettingsStay) {
   for (const Variables* internals : {&set_by_open_mpi_4, &set_by_open_mpi_5, &set_by_hydra}) {
