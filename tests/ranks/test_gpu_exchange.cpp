@@ -34,6 +34,10 @@ using testing::Not;
 class GpuExchange : public testing::TestWithParam<Memory> {
  protected:
   Memory memory() const { return GetParam(); }
+
+  /// Does `work` with each transport, in a small case and one with large messages, until one fails.
+  template <class Work>
+  void with_small_and_large(int axes, const Work& work);
 };
 
 /// Device memory, and by turns the others.
@@ -125,6 +129,22 @@ ExchangeCase case_with_large_messages(Memory memory) {
   return c;
 }
 
+template <class Work>
+void GpuExchange::with_small_and_large(int axes, const Work& work) {
+  for (const std::string& transport : transports_for(memory()))
+    for (ExchangeCase c : {case_along_last_axis(axes), case_with_large_messages(memory())}) {
+      const Communicator& communicator = communicator_with(c.communicator);
+      c.memory = memory();
+      c.exchange.transport = transport;
+      SCOPED_TRACE(describe(c));
+      const Grid grid(rank(), ranks(), c.grid);
+      std::vector<CheckedField> fields = make_fields(grid, c);
+      const auto make = [&] { return Exchange(communicator, grid, list_of(fields), c.exchange); };
+      work(make, fields[0], c.exchange);
+      if (!all_well()) return;
+    }
+}
+
 TEST_P(GpuExchange, CarriesLargeMessages) {
   for (const std::string& transport : transports_for(memory())) {
     ExchangeCase c = case_with_large_messages(memory());
@@ -147,31 +167,23 @@ TEST_P(GpuExchange, IsTheHostsToPackWhereBothReach) {
 /// The host writes fields, and reads their halos, between exchanges on a GPU's stream and on its
 /// own: in device memory by copies, as a program does that has no stream to give.
 TEST_P(GpuExchange, ServesHostAndGpuInTurn) {
-  for (const std::string& transport : transports_for(memory()))
-    for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
-      const Communicator& communicator = communicator_with(c.communicator);
-      c.memory = memory();
-      c.exchange.transport = transport;
-      SCOPED_TRACE(describe(c));
-      const Grid grid(rank(), ranks(), c.grid);
-      std::vector<CheckedField> fields = make_fields(grid, c);
-      Exchange exchange(communicator, grid, list_of(fields), c.exchange);
-      const device::OwnedStream own_stream;
-      for (int step = 0; step < 5; ++step) {
-        const Stream stream = step % 3 == 1 ? own_stream.get() : Stream::host();
-        fields[0].fill(step, Stream::host());
-        if (step < 3) {
-          exchange.run(stream);
-        } else {
-          exchange.start(stream);
-          exchange.progress();
-          exchange.finish(stream);
-        }
-        device::synchronize(stream);
-        EXPECT_TRUE(fields[0].is_exchanged(c.exchange)) << "step " << step;
+  with_small_and_large(3, [](auto make, CheckedField& field, const ExchangeOptions& options) {
+    Exchange exchange = make();
+    const device::OwnedStream own_stream;
+    for (int step = 0; step < 5; ++step) {
+      const Stream stream = step % 3 == 1 ? own_stream.get() : Stream::host();
+      field.fill(step, Stream::host());
+      if (step < 3) {
+        exchange.run(stream);
+      } else {
+        exchange.start(stream);
+        exchange.progress();
+        exchange.finish(stream);
       }
-      if (!all_well()) return;
+      device::synchronize(stream);
+      EXPECT_TRUE(field.is_exchanged(options)) << "step " << step;
     }
+  });
 }
 
 TEST_P(GpuExchange, FillsHalosInRandomCases) {
@@ -186,27 +198,19 @@ TEST_P(GpuExchange, FillsHalosInRandomCases) {
 
 /// Steps that follow each other in a stream, without a look between.
 TEST_P(GpuExchange, IsOrderedByItsStream) {
-  for (const std::string& transport : transports_for(memory()))
-    for (ExchangeCase c : {case_along_last_axis(3), case_with_large_messages(memory())}) {
-      const Communicator& communicator = communicator_with(c.communicator);
-      c.memory = memory();
-      c.exchange.transport = transport;
-      SCOPED_TRACE(describe(c));
-      const Grid grid(rank(), ranks(), c.grid);
-      std::vector<CheckedField> fields = make_fields(grid, c);
-      Exchange exchange(communicator, grid, list_of(fields), c.exchange);
-      const device::OwnedStream stream;
-      for (int step = 0; step < 4; ++step) {
-        fields[0].fill(step, stream.get());
-        exchange.start(stream.get());
-        exchange.progress();
-        exchange.finish(stream.get());
-        fields[0].note(stream.get());
-      }
-      device::synchronize(stream.get());
-      EXPECT_TRUE(fields[0].noted_are_exchanged(c.exchange));
-      if (!all_well()) return;
+  with_small_and_large(3, [](auto make, CheckedField& field, const ExchangeOptions& options) {
+    Exchange exchange = make();
+    const device::OwnedStream stream;
+    for (int step = 0; step < 4; ++step) {
+      field.fill(step, stream.get());
+      exchange.start(stream.get());
+      exchange.progress();
+      exchange.finish(stream.get());
+      field.note(stream.get());
     }
+    device::synchronize(stream.get());
+    EXPECT_TRUE(field.noted_are_exchanged(options));
+  });
 }
 
 TEST_P(GpuExchange, MayBeInFlightWithOthersAndFinishInAnyOrder) {
@@ -244,49 +248,36 @@ TEST_P(GpuExchange, MayBeInFlightWithOthersAndFinishInAnyOrder) {
 }
 
 TEST_P(GpuExchange, MayBeDestroyedInFlight) {
-  for (const std::string& transport : transports_for(memory()))
-    for (ExchangeCase c : {case_along_last_axis(2), case_with_large_messages(memory())}) {
-      const Communicator& communicator = communicator_with(c.communicator);
-      c.memory = memory();
-      const Grid grid(rank(), ranks(), c.grid);
-      std::vector<CheckedField> fields = make_fields(grid, c);
-      const device::OwnedStream stream;
-      const ExchangeOptions options{.transport = transport};
-      {
-        Exchange exchange(communicator, grid, list_of(fields), options);
-        fields[0].fill(0, stream.get());
-        exchange.start(stream.get());
-      }
-      device::synchronize(stream.get());
-      fields[0].fill(1, stream.get());
-      Exchange(communicator, grid, list_of(fields), options).run(stream.get());
-      device::synchronize(stream.get());
-      EXPECT_TRUE(fields[0].is_exchanged(options));
-      if (!all_well()) return;
+  with_small_and_large(2, [](auto make, CheckedField& field, const ExchangeOptions& options) {
+    const device::OwnedStream stream;
+    {
+      Exchange exchange = make();
+      field.fill(0, stream.get());
+      exchange.start(stream.get());
     }
+    device::synchronize(stream.get());
+    field.fill(1, stream.get());
+    make().run(stream.get());
+    device::synchronize(stream.get());
+    EXPECT_TRUE(field.is_exchanged(options));
+  });
 }
 
 TEST_P(GpuExchange, GetsDoneByProgressAlone) {
-  for (const std::string& transport : transports_for(memory()))
-    for (ExchangeCase c : {case_along_last_axis(2), case_with_large_messages(memory())}) {
-      const Communicator& communicator = communicator_with(c.communicator);
-      c.memory = memory();
-      const Grid grid(rank(), ranks(), c.grid);
-      std::vector<CheckedField> fields = make_fields(grid, c);
-      const ExchangeOptions options{.transport = transport};
-      Exchange exchange(communicator, grid, list_of(fields), options);
-      const device::OwnedStream stream;
-      fields[0].fill(1, stream.get());
-      exchange.start(stream.get());
-      const auto end = std::chrono::steady_clock::now() + wait_limit;
-      while (!exchange.progress() && std::chrono::steady_clock::now() < end) {
-      }
-      EXPECT_TRUE(exchange.progress());
-      if (!all_well()) return;
-      exchange.finish(stream.get());
-      device::synchronize(stream.get());
-      EXPECT_TRUE(fields[0].is_exchanged(options));
+  with_small_and_large(2, [](auto make, CheckedField& field, const ExchangeOptions& options) {
+    Exchange exchange = make();
+    const device::OwnedStream stream;
+    field.fill(1, stream.get());
+    exchange.start(stream.get());
+    const auto end = std::chrono::steady_clock::now() + wait_limit;
+    while (!exchange.progress() && std::chrono::steady_clock::now() < end) {
     }
+    EXPECT_TRUE(exchange.progress());
+    if (!all_well()) return;
+    exchange.finish(stream.get());
+    device::synchronize(stream.get());
+    EXPECT_TRUE(field.is_exchanged(options));
+  });
 }
 
 // Fields in memories of several kinds.

@@ -38,6 +38,21 @@ namespace {
 
 using testing::HasSubstr;
 
+/// Expects of a run on GPUs the sweeps, norms and bits that it has on the host.
+SolveResult expect_bits_of_the_host(const SolveOptions& options,
+                                    const Communicator& communicator = world()) {
+  SolveOptions on_host = options;
+  on_host.backend = "cpu";
+  on_host.transport = on_host.schedule = "auto";
+  on_host.graph = SolveOptions::Graphs::automatic;
+  const SolveResult expected = solve(world(), on_host), result = solve(communicator, options);
+  EXPECT_EQ(result.converged, expected.converged);
+  EXPECT_EQ(result.sweeps, expected.sweeps);
+  EXPECT_EQ(result.norm_history, expected.norm_history);
+  EXPECT_EQ(result.checksum, expected.checksum);
+  return result;
+}
+
 /// A run that stops by itself does so after the same sweep, with the same norms, on a GPU, where
 /// sweeps are queued before the norm is known.
 TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
@@ -46,15 +61,9 @@ TEST(Solver, StopsOnGpusWhereItStopsOnTheHost) {
     SolveOptions options = small("laplace", {33, 31}, 400);
     options.tolerance = 0.03;
     options.norm_every = every;
-    options.backend = "cpu";
-    const SolveResult on_host = solve(world(), options);
-    EXPECT_TRUE(on_host.converged);
     options.backend = "cuda";
-    const SolveResult on_gpu = solve(world(), options);
-    EXPECT_EQ(on_gpu.converged, on_host.converged) << every;
-    EXPECT_EQ(on_gpu.sweeps, on_host.sweeps) << every;
-    EXPECT_EQ(on_gpu.norm_history, on_host.norm_history) << every;
-    EXPECT_EQ(on_gpu.checksum, on_host.checksum) << every;
+    SCOPED_TRACE(every);
+    EXPECT_TRUE(expect_bits_of_the_host(options).converged);
   }
 }
 
@@ -122,16 +131,10 @@ void expect_same_bits_of_fused(SolveOptions options) {
     parts[options.cells.axes() - 1] = ranks();
     options.process_grid = Extents(parts, options.cells.axes());
   }
-  options.backend = "cpu";
-  const SolveResult expected = solve(world(), options);
   options.backend = "cuda";
   options.transport = "peer";
   options.schedule = "fused";
-  const SolveResult result = solve(world(), options);
-  EXPECT_EQ(result.schedule, "fused");
-  EXPECT_EQ(result.sweeps, expected.sweeps);
-  EXPECT_EQ(result.checksum, expected.checksum);
-  EXPECT_EQ(result.norm_history, expected.norm_history);
+  EXPECT_EQ(expect_bits_of_the_host(options).schedule, "fused");
 }
 
 // Sweeps that send their halos themselves, with cells that fill strips and cells that do not, with
@@ -285,17 +288,12 @@ TEST(Solver, HasTheSameBitsWhereCellsStayInRegisters) {
         options.norm = Norm::max;
         options.norm_every = every;
         options.precision = precision;
-        options.backend = "cpu";
         options.process_grid = cells.axes() == 2 ? Extents{1, ranks()} : Extents{1, 1, ranks()};
-        const SolveResult expected = solve(world(), options);
         options.backend = "cuda";
         options.transport = ranks() > 1 ? "peer" : "auto";
         options.schedule = "persistent";
-        const SolveResult result = solve(world(), options);
-        EXPECT_EQ(result.schedule, "persistent");
-        EXPECT_EQ(result.checksum, expected.checksum) << problem << ' ' << name_of(precision);
-        EXPECT_EQ(result.norm_history, expected.norm_history)
-            << problem << ' ' << name_of(precision);
+        SCOPED_TRACE(fmt::format("{} {}", problem, name_of(precision)));
+        EXPECT_EQ(expect_bits_of_the_host(options).schedule, "persistent");
       }
 }
 
@@ -310,15 +308,12 @@ TEST(Solver, HasTheSameBitsWhereTilesInRegistersAreHigh) {
     options.tolerance.reset();
     options.norm_every = 4;
     options.precision = Precision::f32;
-    options.backend = "cpu";
     options.process_grid = Extents{1, ranks()};
-    const SolveResult expected = solve(world(), options);
     options.backend = "cuda";
     options.transport = ranks() > 1 ? "peer" : "auto";
     options.schedule = "persistent";
-    const SolveResult result = solve(world(), options);
-    EXPECT_EQ(result.checksum, expected.checksum) << rows;
-    EXPECT_EQ(result.norm_history, expected.norm_history) << rows;
+    SCOPED_TRACE(rows);
+    expect_bits_of_the_host(options);
   }
 }
 
@@ -472,16 +467,12 @@ TEST(Solver, HasTheSameBitsOverNvshmem) {
           norm == Norm::max ? small("jacobi", {37, 29}, 90) : small("star7", {9, 8, 11}, 150);
       options.norm = norm;
       options.tolerance.reset();
-      options.backend = "cpu";
-      const SolveResult expected = solve(world(), options);
       options.backend = "cuda";
       options.transport = transport;
       options.schedule = norm == Norm::max ? "overlap" : "sequential";
       if (norm == Norm::none) options.graph = SolveOptions::Graphs::on;
-      const SolveResult result = solve(on_nodes_of(2), options);
       SCOPED_TRACE(transport);
-      EXPECT_EQ(result.checksum, expected.checksum);
-      EXPECT_EQ(result.norm_history, expected.norm_history);
+      expect_bits_of_the_host(options, on_nodes_of(2));
       if (!all_well()) return;
     }
 }
@@ -507,16 +498,12 @@ TEST(Solver, HasTheSameBitsWhereSweepsSendHalosWithinNodes) {
       options.process_grid = cells.axes() == 2 ? Extents{1, ranks()} : Extents{1, 1, ranks()};
       options.tolerance = 0;
       options.norm_every = 3;
-      options.backend = "cpu";
-      const SolveResult expected = solve(world(), options);
       options.backend = "cuda";
       options.transport = std::string("same-node=peer,other-node=") + library;
       options.schedule = "fused";
       options.graph = graph;
       options.halo_depth = halo_depth;
-      const SolveResult result = solve(on_nodes_of(2), options);
-      EXPECT_EQ(result.checksum, expected.checksum);
-      EXPECT_EQ(result.norm_history, expected.norm_history);
+      const SolveResult result = expect_bits_of_the_host(options, on_nodes_of(2));
       EXPECT_EQ(result.sweeps_in_graphs > 0, graph == SolveOptions::Graphs::on);
       if (!all_well()) return;
     }
@@ -582,17 +569,14 @@ TEST(Solver, RunsByNcclWhereOneRankMayNotRegister) {
   NEED_GPU();
   if (!has_nccl()) GTEST_SKIP() << "it takes NCCL and 2 ranks";
   SolveOptions options = small("star7", {9, 8, 11}, 10);
-  options.backend = "cpu";
-  const SolveResult expected = solve(world(), options);
   options.backend = "cuda";
   options.transport = "nccl";
   if (rank() == 0) ::setenv("HALOCLINE_NCCL_WINDOWS", "off", 1);
   // A communicator of its own, which has not started NCCL yet.
   const Communicator& fresh =
       communicator_with({.wait_limit = wait_limit, .piece_bytes = std::int64_t{1} << 28});
-  const SolveResult result = solve(fresh, options);
+  expect_bits_of_the_host(options, fresh);
   ::unsetenv("HALOCLINE_NCCL_WINDOWS");
-  EXPECT_EQ(result.checksum, expected.checksum);
 }
 
 }  // namespace

@@ -296,19 +296,23 @@ SolveOptions persistent_options(const std::string& text) {
   return options;
 }
 
+/// The same run on the host.
+SolveResult on_host(SolveOptions options) {
+  options.backend = "cpu";
+  options.schedule = options.transport = "auto";
+  options.threads = 1;
+  return solve(world(), options);
+}
+
 TEST(ProblemFiles, StayInRegisters) {
   NEED_GPU_EACH();
   for (const auto& [precision, cells] :
        {std::pair{"f32", Int3{140, 41, 1}}, std::pair{"f64", Int3{18, 33, 1}}}) {
     const std::string text = upwind(precision, cells, 150);
-    SolveOptions options = persistent_options(text);
-    const SolveResult result = solve(world(), options);
+    const SolveOptions options = persistent_options(text);
+    const SolveResult result = solve(world(), options), expected = on_host(options);
     EXPECT_EQ(result.schedule, "persistent");
     EXPECT_GT(result.compile_seconds, 0);
-    options.backend = "cpu";
-    options.schedule = options.transport = "auto";
-    options.threads = 1;
-    const SolveResult expected = solve(world(), options);
     EXPECT_EQ(result.checksum, expected.checksum) << precision;
     EXPECT_EQ(result.norm_history, expected.norm_history) << precision;
   }
@@ -333,14 +337,12 @@ boundary = { outside = 0.5 }
 [update]
 sum = "0.5*sum + u"
 u = "0.4*u + 0.25*()toml" + reads + ")\"\n[stop]\nsweeps = 60\n");
-    options.backend = "cpu";
     options.process_grid = Extents({1, ranks(), 1}, 2);
-    const SolveResult expected = solve(world(), options);
     options.backend = "cuda";
     options.transport = "peer";
     options.schedule = "fused";
     SCOPED_TRACE(reads);
-    const SolveResult result = solve(world(), options);
+    const SolveResult result = solve(world(), options), expected = on_host(options);
     EXPECT_EQ(result.checksum, expected.checksum);
     ASSERT_EQ(result.fields.size(), 2u);
     EXPECT_EQ(result.fields[1].checksum, expected.fields[1].checksum);
@@ -351,7 +353,7 @@ u = "0.4*u + 0.25*()toml" + reads + ")\"\n[stop]\nsweeps = 60\n");
 TEST(ProblemFiles, TakeNormsInRegistersOfCellsAlone) {
   NEED_GPU_EACH();
   for (const std::string norm : {"max", "l2"}) {
-    SolveOptions options = persistent_options(R"toml(
+    const SolveOptions options = persistent_options(R"toml(
 axes = 2
 cells = [13, 41]
 precision = "f32"
@@ -363,10 +365,7 @@ u = "min(u, min(u[-1,0], u[1,0]) + 0.25)"
 [stop]
 sweeps = 20
 norm = ")toml" + norm + "\"\n");
-    const SolveResult result = solve(world(), options);
-    options.backend = "cpu";
-    options.schedule = options.transport = "auto";
-    const SolveResult expected = solve(world(), options);
+    const SolveResult result = solve(world(), options), expected = on_host(options);
     EXPECT_EQ(result.checksum, expected.checksum);
     ASSERT_EQ(result.norm_history.size(), expected.norm_history.size());
     for (std::size_t i = 0; i < result.norm_history.size(); ++i)
@@ -382,11 +381,8 @@ TEST(ProblemFiles, StayInRegistersInTilesOfDifferentHeights) {
   if (ranks() == 1 || !each_has_a_gpu()) GTEST_SKIP() << "for several ranks, each with its own GPU";
   // The first rank's cells need higher tiles than the others', of which the second is read beyond.
   const std::string text = upwind("f32", {8, 96 * ranks() + 1, 1}, 5);
-  SolveOptions options = persistent_options(text);
-  const SolveResult result = solve(world(), options);
-  options.backend = "cpu";
-  options.schedule = options.transport = "auto";
-  EXPECT_EQ(result.checksum, solve(world(), options).checksum);
+  const SolveOptions options = persistent_options(text);
+  EXPECT_EQ(solve(world(), options).checksum, on_host(options).checksum);
 }
 
 TEST(ProblemFiles, AreCompiledForRegistersInLongRunsAlone) {

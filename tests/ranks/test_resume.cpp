@@ -110,6 +110,25 @@ SolveOptions options_for(std::int64_t depth) {
   return options;
 }
 
+/// Does `work` by every schedule, in graphs and without, those that have the turn.
+template <class Work>
+void in_turn_on_gpus(const Work& work) {
+  std::size_t number = 0;
+  for (const std::int64_t depth : {1, 2})
+    for (const solver::Schedule* schedule : solver::schedules())
+      for (const Graphs graphs : {Graphs::none, Graphs::wherever_possible}) {
+        if (graphs != Graphs::none && schedule->no_graphs_because()) continue;
+        // A deep halo and graphs together are the harder case.
+        if (depth > 1 && graphs == Graphs::none && !schedule->no_graphs_because()) continue;
+        if (!has_turn(number++)) continue;
+        SolveOptions options = options_for(depth);
+        options.process_grid = {1, ranks()};
+        options.backend = "cuda";
+        work(options, solver::Execution{.schedule = schedule, .graphs = graphs});
+        if (!all_well()) return;
+      }
+}
+
 TEST(Resume, GivesTheBitsOfOneRun) {
   for (const std::int64_t depth : {1, 3})
     for (const solver::Schedule* schedule : solver::schedules()) {
@@ -122,22 +141,11 @@ TEST(Resume, GivesTheBitsOfOneRun) {
 
 TEST(Resume, GivesTheBitsOfOneRunOnGpus) {
   NEED_GPU();
-  std::size_t number = 0;
-  for (const std::int64_t depth : {1, 2})
-    for (const solver::Schedule* schedule : solver::schedules())
-      for (const Graphs graphs : {Graphs::none, Graphs::wherever_possible}) {
-        if (graphs != Graphs::none && schedule->no_graphs_because()) continue;
-        // A deep halo and graphs together are the harder case.
-        if (depth > 1 && graphs == Graphs::none && !schedule->no_graphs_because()) continue;
-        if (!has_turn(number++)) continue;
-        SolveOptions options = options_for(depth);
-        options.process_grid = {1, ranks()};
-        options.backend = "cuda";
-        options.sweeps = 150;
-        // In the middle of a batch, and of the next one.
-        expect_the_same(options, {.schedule = schedule, .graphs = graphs}, {5, 71});
-        if (!all_well()) return;
-      }
+  in_turn_on_gpus([](SolveOptions options, const solver::Execution& execution) {
+    options.sweeps = 150;
+    // In the middle of a batch, and of the next one.
+    expect_the_same(options, execution, {5, 71});
+  });
 }
 
 /// Runs once without stops, and once more with them: the same bits and norms, and at each stop
@@ -224,20 +232,9 @@ TEST(Pauses, LeaveTheBitsOfARun) {
 
 TEST(Pauses, LeaveTheBitsOfARunOnGpus) {
   NEED_GPU();
-  std::size_t number = 0;
-  for (const std::int64_t depth : {1, 2})
-    for (const solver::Schedule* schedule : solver::schedules())
-      for (const Graphs graphs : {Graphs::none, Graphs::wherever_possible}) {
-        if (graphs != Graphs::none && schedule->no_graphs_because()) continue;
-        // A deep halo and graphs together are the harder case.
-        if (depth > 1 && graphs == Graphs::none && !schedule->no_graphs_because()) continue;
-        if (!has_turn(number++)) continue;
-        SolveOptions options = options_for(depth);
-        options.process_grid = {1, ranks()};
-        options.backend = "cuda";
-        expect_the_same_with_stops(options, {.schedule = schedule, .graphs = graphs});
-        if (!all_well()) return;
-      }
+  in_turn_on_gpus([](const SolveOptions& options, const solver::Execution& execution) {
+    expect_the_same_with_stops(options, execution);
+  });
 }
 
 }  // namespace
