@@ -35,4 +35,8 @@ inline auto absent(const char* what, const char* seen = "", const char* fix = ""
   return finding(doctor::Severity::absent, what, seen, fix);
 }
 
+/// Of this evidence, these findings and no others.
+#define EXPECT_FOUND(evidence, ...) \
+  EXPECT_THAT(doctor::findings(evidence), testing::ElementsAre(__VA_ARGS__))
+
 }  // namespace halocline::test

@@ -32,8 +32,7 @@ TEST(DoctorFindings, NoLauncher) {
   evidence.facts.launching = {.problem = "looked for mpirun"};
   evidence.facts.ranks = {};
   evidence.paths.clear();
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("no launcher", "looked for mpirun", "openmpi-bin")));
+  EXPECT_FOUND(evidence, broken("no launcher", "looked for mpirun", "openmpi-bin"));
 }
 
 TEST(DoctorFindings, TheLauncherOfAnotherFamily) {
@@ -41,9 +40,8 @@ TEST(DoctorFindings, TheLauncherOfAnotherFamily) {
   evidence.facts.launching.objection = "belongs to MPICH";
   evidence.facts.failed_start = ProbeFacts{.ranks = {{.size = 1}, {.size = 1}}};
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("launcher of another MPI", "each of 2 ranks ran alone",
-                                 "/usr/bin/mpirun.openmpi")));
+  EXPECT_FOUND(evidence, broken("launcher of another MPI", "each of 2 ranks ran alone",
+                                "/usr/bin/mpirun.openmpi"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
 }
 
@@ -61,31 +59,28 @@ TEST(DoctorFindings, AnSrunThatIsNotToldHowThisMpiStarts) {
   evidence.facts.ranks = {.ended_badly = "exit code 1; it says: OPAL ERROR: Unreachable"};
   Launcher& srun = evidence.facts.launching.launcher.emplace();
   srun = {LauncherKind::srun, "/usr/bin/srun", {"-n", "{ranks}"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "OPAL", "--mpi=pmix")));
+  EXPECT_FOUND(evidence, broken("do not start", "OPAL", "--mpi=pmix"));
   srun.arguments.push_back("--mpi=pmi2");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "OPAL",
-                                 "called with --mpi=pmi2: Open MPI starts by --mpi=pmix")));
+  EXPECT_FOUND(evidence, broken("do not start", "OPAL",
+                                "called with --mpi=pmi2: Open MPI starts by --mpi=pmix"));
   srun.arguments.back() = "--mpi=pmix_v4";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "OPAL", "bench p2p")));
+  EXPECT_FOUND(evidence, broken("do not start", "OPAL", "bench p2p"));
   evidence.facts.ranks.ended_badly = "srun: fatal: Could not establish a configuration source";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "source", "finds no Slurm")));
+  EXPECT_FOUND(evidence, broken("do not start", "source", "finds no Slurm"));
 }
 
 TEST(DoctorFindings, RanksThatDoNotStart) {
   Evidence evidence = healthy();
   evidence.paths.clear();
   evidence.facts.ranks = {.ended_badly = "timed out after 20 s"};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "timed out after 20 s",
-                                 "/usr/bin/mpirun -n 2 --bind-to none halocline bench p2p")));
+  EXPECT_FOUND(evidence, broken("do not start", "timed out after 20 s",
+                                "/usr/bin/mpirun -n 2 --bind-to none halocline bench p2p"));
   evidence.facts.launching.launcher->arguments = {"-H", "n1,n2"};
   evidence.facts.node.is_root = true;
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "timed out",
-                                                     "mpirun --allow-run-as-root -H n1,n2 -n 2")));
+  EXPECT_FOUND(evidence,
+               broken("do not start", "timed out", "mpirun --allow-run-as-root -H n1,n2 -n 2"));
   evidence.facts.node.limits.shm_bytes = 64 << 10;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "/dev/shm has a size of 64 KiB", "--shm-size")));
+  EXPECT_FOUND(evidence, broken("do not start", "/dev/shm has a size of 64 KiB", "--shm-size"));
 }
 
 TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
@@ -94,31 +89,26 @@ TEST(DoctorFindings, WhatProcessesLackIsNamedWhereRanksDoNotStart) {
   evidence.facts.ranks = {.ended_badly = "no output for 20 s"};
   Limits& limits = evidence.facts.node.limits;
   limits.of_processes = {.open_files = 30, .processes = 8};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start",
-                                 "no output for 20 s; ulimit -n allows 30 open files; ulimit -u "
-                                 "allows this user 8 processes",
-                                 "ulimit -n 1024")));
+  EXPECT_FOUND(evidence, broken("do not start",
+                                "no output for 20 s; ulimit -n allows 30 open files; ulimit -u "
+                                "allows this user 8 processes",
+                                "ulimit -n 1024"));
   evidence.facts.node.is_root = true;  // whom the kernel counts no processes of
   limits = {.shm_bytes = limits.shm_bytes, .temporary = "/scratch", .temporary_free_bytes = 4096};
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(broken("do not start",
-                         "/scratch, where MPI keeps what its processes share, has 4 KiB free",
-                         "set TMPDIR")));
+  EXPECT_FOUND(
+      evidence,
+      broken("do not start", "/scratch, where MPI keeps what its processes share, has 4 KiB free",
+             "set TMPDIR"));
   limits.temporary_is_writable = false;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "/scratch, cannot be written", "set TMPDIR")));
+  EXPECT_FOUND(evidence, broken("do not start", "/scratch, cannot be written", "set TMPDIR"));
   limits.temporary_free_bytes.reset();
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "/scratch, is missing", "set TMPDIR")));
+  EXPECT_FOUND(evidence, broken("do not start", "/scratch, is missing", "set TMPDIR"));
   evidence = healthy();
   evidence.facts.node.limits.of_processes.open_files = 30;
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.paths.back() = ends("shared", Memory::host, Outcome::unavailable, "no window");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("cannot use transport shared", "no window; ulimit -n allows 30",
-                               "ulimit -n 1024")));
+  EXPECT_FOUND(evidence, slow("cannot use transport shared", "no window; ulimit -n allows 30",
+                              "ulimit -n 1024"));
 }
 
 TEST(DoctorFindings, ParametersInFiles) {
@@ -127,20 +117,18 @@ TEST(DoctorFindings, ParametersInFiles) {
   evidence.facts.launching.blamed_files = {
       {"/home/me/.openmpi/mca-params.conf", {{"btl", "self"}}}};
   evidence.facts.launching.other_files = "/etc/openmpi/openmpi-mca-params.conf";
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(broken(
-          "do not start with MPI's parameters in /home/me/.openmpi/mca-params.conf (btl = self)",
-          "unable to reach each other",
-          "OMPI_MCA_mca_base_param_files=/etc/openmpi/openmpi-mca-params.conf leaves them out")));
+  EXPECT_FOUND(
+      evidence,
+      broken("do not start with MPI's parameters in /home/me/.openmpi/mca-params.conf (btl = self)",
+             "unable to reach each other",
+             "OMPI_MCA_mca_base_param_files=/etc/openmpi/openmpi-mca-params.conf leaves them out"));
 }
 
 TEST(DoctorFindings, AStartThatFailsByChance) {
   Evidence evidence = healthy();
   evidence.facts.failed_start = ProbeFacts{.ended_badly = "lost connection"};
   evidence.facts.launching.failed_by_chance = true;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start every time", "lost connection", "repeat doctor")));
+  EXPECT_FOUND(evidence, broken("do not start every time", "lost connection", "repeat doctor"));
 }
 
 TEST(DoctorFindings, CausesThatLaunchersName) {
@@ -165,17 +153,15 @@ TEST(DoctorFindings, ARankThatIsKilled) {
   const char* how = "rank 1 was ended by signal 9 (Killed), while sending 8 bytes";
   evidence.paths.front() = ends("MPI_Send", Memory::host, Outcome::failed, how);
   evidence.bad_ends = {how};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("MPI_Send", "signal 9", "lack of memory"),
-                          broken("MPI_Finalize", "signal 9", "lack of memory")));
+  EXPECT_FOUND(evidence, broken("MPI_Send", "signal 9", "lack of memory"),
+               broken("MPI_Finalize", "signal 9", "lack of memory"));
   evidence = healthy();
   evidence.paths.front() = ends("MPI_Send", Memory::host, Outcome::failed, "std::bad_alloc");
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("MPI_Send", "", "found no memory")));
+  EXPECT_FOUND(evidence, broken("MPI_Send", "", "found no memory"));
   evidence = healthy();
   evidence.paths.clear();
   evidence.facts.ranks = {.ended_badly = how};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "signal 9", "lack of memory")));
+  EXPECT_FOUND(evidence, broken("do not start", "signal 9", "lack of memory"));
 }
 
 TEST(DoctorFindings, LimitsOfEachProcess) {
@@ -186,12 +172,11 @@ TEST(DoctorFindings, LimitsOfEachProcess) {
   limits.cpu_seconds = 1;
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.collectives = {ends("MPI_Allgather", Memory::host, Outcome::failed, "std::bad_alloc")};
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(broken("MPI_Allgather with host memory does not work",
-                         "ulimit -v allows each process 300 MiB of addresses; ulimit -f allows "
-                         "files of 100 KiB, also in memory; ulimit -t allows each process 1 s",
-                         "ulimit -v unlimited")));
+  EXPECT_FOUND(evidence,
+               broken("MPI_Allgather with host memory does not work",
+                      "ulimit -v allows each process 300 MiB of addresses; ulimit -f allows "
+                      "files of 100 KiB, also in memory; ulimit -t allows each process 1 s",
+                      "ulimit -v unlimited"));
 }
 
 TEST(DoctorFindings, LimitsAreNotBlamedForWhatTheyCannotCause) {
@@ -209,55 +194,53 @@ TEST(DoctorFindings, LimitsAreNotBlamedForWhatTheyCannotCause) {
                 "rank 0 has waited 10 s; that rank is stopped, lost or doing something else");
   EXPECT_THAT(findings(evidence), blames_x);
   result.how = "cannot open a file";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("MPI_Send", "60 open files", "ulimit -n")));
+  EXPECT_FOUND(evidence, broken("MPI_Send", "60 open files", "ulimit -n"));
 }
 
 TEST(DoctorFindings, NoProgramForOtherNodes) {
   Evidence evidence = healthy();
   evidence.paths.clear();
   evidence.facts.ranks = {.ended_badly = "could not be found: plm_rsh_agent: ssh : rsh"};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "plm_rsh_agent",
-                                                     "OMPI_MCA_plm_rsh_agent=sh does as well")));
+  EXPECT_FOUND(evidence,
+               broken("do not start", "plm_rsh_agent", "OMPI_MCA_plm_rsh_agent=sh does as well"));
 }
 
 TEST(DoctorFindings, AnotherLauncherFirstInPath) {
   Evidence evidence = healthy();
   evidence.facts.launching.first_in_path = "/opt/fake/mpirun";
   evidence.facts.launching.objection_to_first = "does not name its MPI in --version";
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(
-          note("PATH has another mpirun first",
-               "/opt/fake/mpirun does not name its MPI in --version; doctor used /usr/bin/mpirun",
-               "start with /usr/bin/mpirun, as the launch line does")));
+  EXPECT_FOUND(
+      evidence,
+      note("PATH has another mpirun first",
+           "/opt/fake/mpirun does not name its MPI in --version; doctor used /usr/bin/mpirun",
+           "start with /usr/bin/mpirun, as the launch line does"));
   evidence.facts.launching.first_in_path = "";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("mpirun is not in PATH", "/usr/bin/mpirun",
-                                                   "put /usr/bin first in PATH")));
+  EXPECT_FOUND(evidence,
+               note("mpirun is not in PATH", "/usr/bin/mpirun", "put /usr/bin first in PATH"));
 }
 
 TEST(DoctorFindings, RanksThatDoNotGetThroughMpiFinalize) {
   Evidence evidence = healthy();
   evidence.bad_ends = {"timed out after 20 s"};
   const char* what = "finish their work, but not MPI_Finalize";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken(
-                  what, "a job that had finished its tests: timed out after 20 s; Open MPI 4.1.6",
-                  "--mca pml ob1")));
+  EXPECT_FOUND(
+      evidence,
+      broken(what, "a job that had finished its tests: timed out after 20 s; Open MPI 4.1.6",
+             "--mca pml ob1"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
   evidence.bad_ends.push_back("another");
   evidence.facts.node.mpi = "MPICH 4.0.2";
   evidence.facts.node.family = MpiFamily::mpich;
   evidence.facts.ranks.mpi_settings = {{"device", "ch4:ucx"}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken(what,
-                                 "2 jobs that had finished their tests; the first: timed out after "
-                                 "20 s; MPICH 4.0.2, ch4:ucx",
-                                 "another version of MPICH, or one built with libfabric (ch4:ofi): "
-                                 "MPICH 4.0.2 over UCX")));
+  EXPECT_FOUND(evidence, broken(what,
+                                "2 jobs that had finished their tests; the first: timed out after "
+                                "20 s; MPICH 4.0.2, ch4:ucx",
+                                "another version of MPICH, or one built with libfabric (ch4:ofi): "
+                                "MPICH 4.0.2 over UCX"));
   evidence.facts.ranks.mpi_settings = {{"device", "ch4:ofi,ucx"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken(what, "ofi,ucx", "MPIR_CVAR_CH4_NETMOD=ofi")));
+  EXPECT_FOUND(evidence, broken(what, "ofi,ucx", "MPIR_CVAR_CH4_NETMOD=ofi"));
   evidence.facts.node.settings["LD_PRELOAD"] = "x.so";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken(what, "ofi", "x.so between program and MPI")));
+  EXPECT_FOUND(evidence, broken(what, "ofi", "x.so between program and MPI"));
 }
 
 TEST(DoctorFindings, AnotherLauncherTakenInstead) {
@@ -265,15 +248,14 @@ TEST(DoctorFindings, AnotherLauncherTakenInstead) {
   evidence.facts.failed_start = ProbeFacts{};
   evidence.facts.failed_start->ended_badly = "timed out after 20 s";
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start", "timed out after 20 s",
-                                                     "doctor used /usr/bin/mpirun.openmpi")));
+  EXPECT_FOUND(evidence, broken("do not start", "timed out after 20 s",
+                                "doctor used /usr/bin/mpirun.openmpi"));
   evidence.facts.failed_start->ended_badly.clear();
   evidence.facts.failed_start->ranks = {{.size = 4}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("does not start the 2 ranks", "started 4", "write {ranks}")));
+  EXPECT_FOUND(evidence, broken("does not start the 2 ranks", "started 4", "write {ranks}"));
   evidence.facts.launching.launcher->arguments = {"-n", "{ranks}"};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("does not start the 2 ranks", "started 4",
-                                                     "it does not follow it")));
+  EXPECT_FOUND(evidence,
+               broken("does not start the 2 ranks", "started 4", "it does not follow it"));
 }
 
 TEST(DoctorFindings, ARankThatIsStopped) {
@@ -282,46 +264,40 @@ TEST(DoctorFindings, ARankThatIsStopped) {
       ends("shared", Memory::host, Outcome::failed,
            "rank 0 has waited 10 s in finish for rank 1; that rank is stopped, lost or doing "
            "something else (option 'wait_limit' sets how long to wait)");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("transport shared", "rank 1", "T for a process that is stopped")));
+  EXPECT_FOUND(evidence, broken("transport shared", "rank 1", "T for a process that is stopped"));
   evidence.paths.back() =
       ends("shared", Memory::host, Outcome::untried, "no output for 20 s before anything was sent");
   evidence.bad_ends = {
       "rank 0: MPI_Finalize has not returned for 10 s; another rank is stopped, lost or in another "
       "call"};
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(broken("transport shared", "no output", "T for a process that is stopped"),
-                  broken("MPI_Finalize", "another rank", "T for a process that is stopped")));
+  EXPECT_FOUND(evidence, broken("transport shared", "no output", "T for a process that is stopped"),
+               broken("MPI_Finalize", "another rank", "T for a process that is stopped"));
   evidence.bad_ends.clear();
   evidence.paths.clear();
   evidence.facts.ranks = {.doing = "making communicators",
                           .ended_badly =
                               "rank 0 has waited 10 s in barrier for rank 1; that rank is stopped, "
                               "lost or doing something else"};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("end early", "rank 1", "T for a process that is stopped")));
+  EXPECT_FOUND(evidence, broken("end early", "rank 1", "T for a process that is stopped"));
 }
 
 TEST(DoctorFindings, RanksOnOneCore) {
   Evidence evidence = healthy();
   for (RankSeen& rank : evidence.facts.ranks.ranks) rank.cores = "3";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("2 ranks share core 3", "only on core 3", "--bind-to none")));
+  EXPECT_FOUND(evidence, slow("2 ranks share core 3", "only on core 3", "--bind-to none"));
   evidence.facts.node.usable_cores = 1;
   evidence.facts.node.allowed_cores = "3";
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("2 ranks share core 3", "of 4", "taskset")));
+  EXPECT_FOUND(evidence, slow("2 ranks share core 3", "of 4", "taskset"));
   evidence.facts.node.settings["GOMP_CPU_AFFINITY"] = "3";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("2 ranks share core 3", "of 4",
-                               "unset what binds threads of OpenMP: GOMP_CPU_AFFINITY=3")));
+  EXPECT_FOUND(evidence, slow("2 ranks share core 3", "of 4",
+                              "unset what binds threads of OpenMP: GOMP_CPU_AFFINITY=3"));
 }
 
 TEST(DoctorFindings, ThreadsThatOpenMpBinds) {
   Evidence evidence = healthy();
   evidence.facts.node.settings["OMP_PROC_BIND"] = "close";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("OpenMP binds threads here",
-                                                   "OMP_PROC_BIND=close", "as the launch line")));
+  EXPECT_FOUND(evidence,
+               note("OpenMP binds threads here", "OMP_PROC_BIND=close", "as the launch line"));
   evidence.facts.node.settings["OMP_PROC_BIND"] = "false";
   EXPECT_THAT(findings(evidence), ElementsAre());
 }
@@ -329,23 +305,20 @@ TEST(DoctorFindings, ThreadsThatOpenMpBinds) {
 TEST(DoctorFindings, SharedMemoryThatIsTooSmall) {
   Evidence evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 64 << 10;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("/dev/shm is too small", "64 KiB", "--shm-size")));
+  EXPECT_FOUND(evidence, slow("/dev/shm is too small", "64 KiB", "--shm-size"));
   evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("transport shared with host memory does not",
-                                 "Bus error); /dev/shm has a size of 64 KiB", "--shm-size")));
+  EXPECT_FOUND(evidence, broken("transport shared with host memory does not",
+                                "Bus error); /dev/shm has a size of 64 KiB", "--shm-size"));
   evidence = healthy();
   evidence.facts.node.limits.shm_bytes = 20 << 20;
-  EXPECT_THAT(findings(evidence), ElementsAre(note("/dev/shm is small for 4 ranks")));
+  EXPECT_FOUND(evidence, note("/dev/shm is small for 4 ranks"));
 }
 
 TEST(DoctorFindings, NamespacesOfTheirOwn) {
   Evidence evidence = healthy();
   RankSeen& rank = evidence.facts.ranks.ranks.back();
   rank.ipc_namespace = "ipc:[2]";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("IPC namespaces", "ipc:[2]", "--ipc=host")))
-      << "nothing suffers";
+  EXPECT_FOUND(evidence, note("IPC namespaces", "ipc:[2]", "--ipc=host")) << "nothing suffers";
   rank.process_namespace = "pid:[2]";
   EXPECT_THAT(findings(evidence),
               Contains(slow("each other's processes", "pid:[2]", "--pid=host")));
@@ -358,13 +331,11 @@ TEST(DoctorFindings, OneCauseIsOneFinding) {
   evidence.facts.ranks.ranks.back().shm_device = "28";
   evidence.facts.node.limits.shm_bytes = 64 << 10;
   evidence.paths.back() = ends("shared", Memory::host, Outcome::failed, "signal 7 (Bus error)");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("transport shared", "different /dev/shm", "--ipc=host")));
+  EXPECT_FOUND(evidence, broken("transport shared", "different /dev/shm", "--ipc=host"));
   evidence = with_gpus();
   evidence.facts.ranks.ranks.back().ipc_namespace = "ipc:[2]";
   evidence.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("IPC namespaces", "invalid handle", "--ipc=host")));
+  EXPECT_FOUND(evidence, slow("IPC namespaces", "invalid handle", "--ipc=host"));
 }
 
 TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
@@ -374,31 +345,28 @@ TEST(DoctorFindings, SharedMemoryThatIsTooSmallForLargeMessages) {
   shared = ends("shared", Memory::host, Outcome::failed, "no output for 20 s");
   shared.tried = {16 << 20};
   shared.arrived_bytes = 1 << 20;
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(
-          broken("transport shared",
-                 "/dev/shm has a size of 64 MiB, 2 ranks with messages of 16 MiB need up to 80 MiB",
-                 "--shm-size")));
+  EXPECT_FOUND(
+      evidence,
+      broken("transport shared",
+             "/dev/shm has a size of 64 MiB, 2 ranks with messages of 16 MiB need up to 80 MiB",
+             "--shm-size"));
   shared.outcome = Outcome::unavailable;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("only for messages of up to 1 MiB", "80 MiB", "--shm-size")));
+  EXPECT_FOUND(evidence, slow("only for messages of up to 1 MiB", "80 MiB", "--shm-size"));
   evidence.facts.node.limits.shm_bytes = evidence.facts.node.limits.shm_free_bytes = 8LL << 30;
   shared = ends("shared", Memory::host, Outcome::unavailable, "MPI_ERR_INTERN");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("cannot use transport shared", "MPI_ERR_INTERN", "df -h")));
+  EXPECT_FOUND(evidence, slow("cannot use transport shared", "MPI_ERR_INTERN", "df -h"));
 }
 
 TEST(DoctorFindings, ALimitThatIsTooShortBreaksNothing) {
   Evidence evidence = healthy();
   evidence.paths[1] = ends("mpi", Memory::host, Outcome::untried, "the limit of 1 s was too short");
   evidence.paths[1].out_of_time = true;
-  EXPECT_THAT(findings(evidence), ElementsAre(untested("transport mpi", "1 s", "--time-limit")));
+  EXPECT_FOUND(evidence, untested("transport mpi", "1 s", "--time-limit"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::untested);
   evidence.paths.clear();
   evidence.facts.ranks = {.doing = "", .ended_badly = "the limit was too short"};
   evidence.facts.ranks.out_of_time = true;
-  EXPECT_THAT(findings(evidence), ElementsAre(untested("anything")));
+  EXPECT_FOUND(evidence, untested("anything"));
 }
 
 TEST(DoctorFindings, SettingsWithoutWhichRanksStart) {
@@ -406,24 +374,21 @@ TEST(DoctorFindings, SettingsWithoutWhichRanksStart) {
   evidence.facts.failed_start = ProbeFacts{};
   evidence.facts.failed_start->ended_badly = "exit code 1; its output: PML foo cannot be selected";
   evidence.facts.launching.blamed = {{"OMPI_MCA_pml", "foo"}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start with OMPI_MCA_pml=foo", "PML foo cannot be selected",
-                                 "unset OMPI_MCA_pml")));
+  EXPECT_FOUND(evidence, broken("do not start with OMPI_MCA_pml=foo", "PML foo cannot be selected",
+                                "unset OMPI_MCA_pml"));
   evidence.facts.launching.blamed.clear();
   evidence.facts.launching.chosen_by = "HALOCLINE_LAUNCHER";
   evidence.facts.launching.launcher->arguments = {"--mca", "pml", "foo"};
   evidence.facts.launching.instead = Launcher{LauncherKind::open_mpi, "/usr/bin/mpirun.openmpi"};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("do not start", "PML foo",
-                                 "what HALOCLINE_LAUNCHER sets: OMPI_MCA_pml=foo")));
+  EXPECT_FOUND(evidence,
+               broken("do not start", "PML foo", "what HALOCLINE_LAUNCHER sets: OMPI_MCA_pml=foo"));
 }
 
 TEST(DoctorFindings, RanksThatEndBeforeTheySayWhoTheyAre) {
   Evidence evidence = healthy();
   evidence.paths.clear();
   evidence.facts.ranks = {.doing = "making communicators", .ended_badly = "signal 11"};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("end early, while making communicators",
-                                                     "signal 11", "bench p2p")));
+  EXPECT_FOUND(evidence, broken("end early, while making communicators", "signal 11", "bench p2p"));
 }
 
 TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
@@ -437,8 +402,7 @@ TEST(DoctorFindings, MessagesThatLeaveTheNodesMemory) {
   EXPECT_THAT(findings(evidence), detour("OMPI_MCA_btl is 'self,tcp'; 8 bytes", "add vader"));
   evidence.facts.launching.blamed = {{"OMPI_MCA_btl", "self,tcp"}};
   evidence.facts.failed_start = ProbeFacts{.ended_badly = "unreachable"};
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("do not start with")))
-      << "ranks did not get it";
+  EXPECT_FOUND(evidence, broken("do not start with")) << "ranks did not get it";
   evidence.facts.launching.blamed.clear();
   evidence.facts.failed_start.reset();
   evidence.paths[1].times.front().us = 1.27;
@@ -474,7 +438,7 @@ TEST(DoctorFindings, OtherWorkOnTheMachine) {
   evidence.facts.node.load = 2.3;
   EXPECT_THAT(findings(evidence), IsEmpty()) << "two of four threads are free";
   evidence.facts.node.load = 7.3;
-  EXPECT_THAT(findings(evidence), ElementsAre(note("busy", "load 7.3", "quiet machine")));
+  EXPECT_FOUND(evidence, note("busy", "load 7.3", "quiet machine"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
 }
 
@@ -485,8 +449,8 @@ TEST(DoctorFindings, CollectivesThatAreWrongOnTheHost) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.collectives[0] =
       ends(collectives[0], Memory::host, Outcome::wrong, "byte 0 of 8 that rank 1 received");
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("wrong values from MPI_Allreduce on host",
-                                                     "byte 0 of 8", "coll ^hcoll")));
+  EXPECT_FOUND(evidence,
+               broken("wrong values from MPI_Allreduce on host", "byte 0 of 8", "coll ^hcoll"));
   evidence.collectives[1] = ends(collectives[1], Memory::host, Outcome::failed, "signal 11");
   EXPECT_THAT(findings(evidence),
               Contains(broken("MPI_Bcast with host memory", "signal 11", "coll")));
@@ -497,7 +461,7 @@ TEST(DoctorFindings, NoDirectCopies) {
   evidence.facts.ranks.direct_reads = false;
   evidence.facts.ranks.direct_reads_because = "Operation not permitted";
   evidence.facts.node.limits.container = "docker";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("CMA", "without CAP_SYS_PTRACE", "SYS_PTRACE")));
+  EXPECT_FOUND(evidence, note("CMA", "without CAP_SYS_PTRACE", "SYS_PTRACE"));
 }
 
 TEST(DoctorFindings, LockedMemoryMattersToInfiniBandOnly) {
@@ -505,35 +469,32 @@ TEST(DoctorFindings, LockedMemoryMattersToInfiniBandOnly) {
   evidence.facts.node.limits.memlock_bytes = 64 << 10;
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.facts.node.adapters = {{"mlx5_0", "0-3"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("locked", "mlx5_0", "unlimited")));
+  EXPECT_FOUND(evidence, slow("locked", "mlx5_0", "unlimited"));
 }
 
 TEST(DoctorFindings, FailuresAlikeAreToldOnce) {
   Evidence evidence = healthy();
   evidence.paths[0] = ends("MPI_Send", Memory::host, Outcome::failed, "timed out after 20 s");
   evidence.paths[1] = ends("mpi", Memory::host, Outcome::failed, "timed out after 20 s");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken(
-                  "MPI_Send between two ranks and transport mpi with host memory do not work",
-                  "timed out after 20 s", "--mca btl self,tcp")));
+  EXPECT_FOUND(evidence,
+               broken("MPI_Send between two ranks and transport mpi with host memory do not work",
+                      "timed out after 20 s", "--mca btl self,tcp"));
   evidence.facts.node.settings["LD_PRELOAD"] = "/opt/spy.so";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(testing::Field(&Finding::fix, HasSubstr("/opt/spy.so"))));
+  EXPECT_FOUND(evidence, testing::Field(&Finding::fix, HasSubstr("/opt/spy.so")));
 }
 
 TEST(DoctorFindings, WrongBytesComeFirst) {
   Evidence evidence = healthy();
   evidence.facts.ranks.direct_reads = false;
   evidence.paths[1] = ends("mpi", Memory::host, Outcome::wrong, "byte 7 of 8");
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("delivers wrong bytes"), note("CMA")));
+  EXPECT_FOUND(evidence, broken("delivers wrong bytes"), note("CMA"));
 }
 
 TEST(DoctorFindings, AnMpiThatIsNotGpuAware) {
   Evidence evidence = with_gpus();
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed,
                          "rank 0 was ended by signal 11 (Segmentation fault)");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(absent("is not GPU-aware", "signal 11", "libucx-cu13")));
+  EXPECT_FOUND(evidence, absent("is not GPU-aware", "signal 11", "libucx-cu13"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::fine);
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::incomplete);
 }
@@ -542,9 +503,8 @@ TEST(DoctorFindings, AFalseClaim) {
   Evidence evidence = with_gpus();
   evidence.facts.ranks.claims_gpu = true;
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("falsely claims to accept GPU memory",
-                                 "MPIX_Query_cuda_support() returns yes; signal 11", "")));
+  EXPECT_FOUND(evidence, broken("falsely claims to accept GPU memory",
+                                "MPIX_Query_cuda_support() returns yes; signal 11", ""));
 }
 
 TEST(DoctorFindings, ASettingThatCures) {
@@ -553,9 +513,8 @@ TEST(DoctorFindings, ASettingThatCures) {
   fixed.with = with_cache_off;
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
   evidence.paths.push_back(fixed);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("only with other settings", "signal 11",
-                               "set UCX_MEMTYPE_CACHE=n: tried here, and every byte arrived")));
+  EXPECT_FOUND(evidence, slow("only with other settings", "signal 11",
+                              "set UCX_MEMTYPE_CACHE=n: tried here, and every byte arrived"));
   EXPECT_EQ(fix_settings(evidence), with_cache_off);
 }
 
@@ -566,9 +525,8 @@ TEST(DoctorFindings, ASettingThatDoesNot) {
   aware(evidence) = ends("gpu_aware", Memory::device, Outcome::failed, "signal 11");
   evidence.paths.push_back(aware(evidence));
   aware(evidence).with = {{"MPIR_CVAR_ENABLE_GPU", "1"}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(absent("MPICH 4.0.2 is not GPU-aware",
-                                 "retried with MPIR_CVAR_ENABLE_GPU=1: the same", "--with-cuda")));
+  EXPECT_FOUND(evidence, absent("MPICH 4.0.2 is not GPU-aware",
+                                "retried with MPIR_CVAR_ENABLE_GPU=1: the same", "--with-cuda"));
   EXPECT_THAT(fix_settings(evidence), IsEmpty());
 }
 
@@ -581,17 +539,17 @@ TEST(DoctorFindings, ASettingThatHoldsBack) {
   EXPECT_THAT(findings(evidence), IsEmpty()) << "no faster";
   EXPECT_THAT(fix_settings(evidence), IsEmpty());
   for (probe::Time& time : aware(evidence).times) time.us /= 7;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("a setting slows it down", "2.50 us now",
-                                                   "set UCX_MEMTYPE_CACHE=y: tried here")));
+  EXPECT_FOUND(evidence, slow("a setting slows it down", "2.50 us now",
+                              "set UCX_MEMTYPE_CACHE=y: tried here"));
   EXPECT_EQ(fix_settings(evidence), again.with);
 }
 
 TEST(DoctorFindings, CopiesThatAreTurnedOff) {
   Evidence evidence = healthy();
   evidence.facts.node.settings = {{"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(note("twice, without need")));
+  EXPECT_FOUND(evidence, note("twice, without need"));
   evidence.facts.ranks.direct_reads = false;
-  EXPECT_THAT(findings(evidence), ElementsAre(note("(CMA)")));
+  EXPECT_FOUND(evidence, note("(CMA)"));
 }
 
 TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
@@ -599,11 +557,10 @@ TEST(DoctorFindings, GpuAwareSlowerThanStaging) {
   evidence.facts.node.gpu_files = 2;
   for (probe::Time& time : aware(evidence).times)
     if (time.bytes <= 4096) time.us = 30;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("for messages up to 4 KiB", "gpu_aware 30.0 us", "staged")));
+  EXPECT_FOUND(evidence, note("for messages up to 4 KiB", "gpu_aware 30.0 us", "staged"));
   for (probe::Time& time : aware(evidence).times)
     if (time.bytes <= 64 << 10) time.us = 30;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("for messages up to 64 KiB")));
+  EXPECT_FOUND(evidence, slow("for messages up to 64 KiB"));
   for (probe::Time& time : aware(evidence).times) time.us = 1e5;
   EXPECT_THAT(findings(evidence), AllOf(Contains(slow("even for large messages")),
                                         Contains(note("does not use the direct path"))));
@@ -651,19 +608,19 @@ TEST(DoctorFindings, GpusThatCannotBeUsed) {
     rank.visible.clear();
     rank.none_because = "there is no NVIDIA driver here";
   }
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("no usable GPU", "no NVIDIA driver", "")));
+  EXPECT_FOUND(evidence, broken("no usable GPU", "no NVIDIA driver", ""));
   evidence.facts.node.settings["CUDA_VISIBLE_DEVICES"] = "";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("no usable GPU")));
+  EXPECT_FOUND(evidence, note("no usable GPU"));
   evidence.facts.node.settings["CUDA_VISIBLE_DEVICES"] = "0,0";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("no usable GPU", "", "which is '0,0'")));
+  EXPECT_FOUND(evidence, broken("no usable GPU", "", "which is '0,0'"));
   evidence.facts.node.built_with_cuda = false;
-  EXPECT_THAT(findings(evidence), ElementsAre(absent("this build does not use GPUs")));
+  EXPECT_FOUND(evidence, absent("this build does not use GPUs"));
 }
 
 TEST(DoctorFindings, GpusThatDoNotReachEachOther) {
   Evidence evidence = with_gpus();
   evidence.facts.ranks.peer_access[1] = false;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("not all GPUs", "GPU 0 to GPU 1", "topo")));
+  EXPECT_FOUND(evidence, slow("not all GPUs", "GPU 0 to GPU 1", "topo"));
   evidence.paths[3] = ends("peer", Memory::device, Outcome::unavailable, "invalid handle");
   EXPECT_THAT(findings(evidence),
               Contains(slow("(transport peer)", "invalid handle", "--ipc=host")));
@@ -674,8 +631,7 @@ TEST(DoctorFindings, RanksThatSeeOneGpuEach) {
   auto& ranks = evidence.facts.ranks.machine;
   ranks[0].visible.pop_back();
   ranks[1].visible.erase(ranks[1].visible.begin());
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("only its own GPU", "rank 1 sees GPU-1", "--gpu-bind=none")));
+  EXPECT_FOUND(evidence, note("only its own GPU", "rank 1 sees GPU-1", "--gpu-bind=none"));
 }
 
 TEST(DoctorFindings, ModesAndParts) {
@@ -683,15 +639,15 @@ TEST(DoctorFindings, ModesAndParts) {
   auto& gpus = evidence.facts.ranks.machine.front().visible;
   gpus[0].gpu.mode = device::ComputeMode::prohibited;
   gpus[1].gpu.name = "NVIDIA H200 MIG 1g.18gb";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("GPU 0"), note("one part of a GPU")));
+  EXPECT_FOUND(evidence, broken("GPU 0"), note("one part of a GPU"));
 }
 
 TEST(DoctorFindings, SettingsOfAnotherMpi) {
   Evidence evidence = healthy();
   evidence.facts.node.settings = {{"MPICH_GPU_SUPPORT_ENABLED", "1"},
                                   {"MPIR_CVAR_ENABLE_GPU", "1"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(note("MPICH_GPU_SUPPORT_ENABLED has no effect"),
-                                              note("MPIR_CVAR_ENABLE_GPU has no effect")));
+  EXPECT_FOUND(evidence, note("MPICH_GPU_SUPPORT_ENABLED has no effect"),
+               note("MPIR_CVAR_ENABLE_GPU has no effect"));
 }
 
 TEST(DoctorFindings, SlowSmallMessages) {

@@ -65,8 +65,8 @@ TEST(DoctorLibraries, NcclThatIsFasterIsToBeAskedFor) {
   evidence.paths.push_back(between_nodes(works("staged", Memory::device, 30)));
   evidence.paths.push_back(between_nodes(works("nccl", Memory::device, 10)));
   EXPECT_EQ(taken_for(evidence, Memory::device, Distance::other_node), "staged");
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("uses staged, though nccl is faster", "nccl",
-                                                   "--transport other-node=nccl")));
+  EXPECT_FOUND(evidence,
+               slow("uses staged, though nccl is faster", "nccl", "--transport other-node=nccl"));
 }
 
 TEST(DoctorLibraries, NcclThatIsMissingIsNoFinding) {
@@ -84,8 +84,7 @@ TEST(DoctorLibraries, NcclThatFails) {
   Evidence evidence =
       with_nccl("2.28.9", ends("nccl", Memory::device, Outcome::failed, "no answer for 10 s"));
   const char* what = "NCCL 2.28.9 does not work between the GPUs of a node";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken(what, "no answer for 10 s", "NCCL_NVLS_ENABLE=0")));
+  EXPECT_FOUND(evidence, broken(what, "no answer for 10 s", "NCCL_NVLS_ENABLE=0"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
   evidence.facts.ranks.libraries = {nccl("2.30.7")};
   EXPECT_THAT(findings(evidence).at(0).fix,
@@ -105,8 +104,8 @@ TEST(DoctorLibraries, NvshmemThatFails) {
                                      .version = "3.4.5",
                                      .found_by = "the loader"}};
   evidence.paths.push_back(ends("nvshmem", Memory::device, Outcome::failed, "exit code 255"));
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("NVSHMEM 3.4.5 does not work", "exit code 255",
-                                                     "NVSHMEM_DEBUG=WARN")));
+  EXPECT_FOUND(evidence,
+               broken("NVSHMEM 3.4.5 does not work", "exit code 255", "NVSHMEM_DEBUG=WARN"));
   evidence.paths.back() =
       between_nodes(ends("nvshmem", Memory::device, Outcome::failed, "exit code 255"));
   EXPECT_THAT(findings(evidence).at(0).fix, HasSubstr("NVSHMEM_REMOTE_TRANSPORT"));
@@ -144,8 +143,8 @@ TEST(DoctorLibraries, NcclThatFailsBetweenNodes) {
       nccl("2.28.9"), {.name = nccl_plugin, .path = "/p/libnccl-net.so", .version = {}}};
   evidence.paths.push_back(
       between_nodes(ends("nccl", Memory::device, Outcome::failed, "signal 11")));
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("between GPUs of different nodes", "signal 11",
-                                                     "NCCL_SOCKET_IFNAME")));
+  EXPECT_FOUND(evidence,
+               broken("between GPUs of different nodes", "signal 11", "NCCL_SOCKET_IFNAME"));
   EXPECT_THAT(findings(evidence).at(0).fix, HasSubstr("whether '/p/libnccl-net.so' is"));
 }
 
@@ -159,8 +158,8 @@ TEST(DoctorLibraries, VersionsWithKnownFaults) {
     EXPECT_EQ(findings(evidence).size(), is_faulty ? 1U : 0U) << version;
   }
   evidence.facts.ranks.libraries = {nccl("2.30.4")};
-  EXPECT_THAT(findings(evidence), ElementsAre(note("NCCL 2.30.4 may hang between nodes", "libnccl",
-                                                   "NCCL_PXN_DISABLE=1")));
+  EXPECT_FOUND(evidence,
+               note("NCCL 2.30.4 may hang between nodes", "libnccl", "NCCL_PXN_DISABLE=1"));
   evidence.facts.node.settings["NCCL_PXN_DISABLE"] = "1";
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence = with_gpus();
@@ -176,8 +175,7 @@ TEST(DoctorLibraries, TwoVersionsThatMayMeet) {
   library.others = {{"/usr/lib/libnccl.so.2", "2.28.9", "the loader"}};
   EXPECT_THAT(findings(evidence), IsEmpty()) << "of one version";
   library.others = {{"/usr/lib/libnccl.so.2", "2.27.3", "the loader"}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("two versions of NCCL", "2.27.3", "HALOCLINE_NCCL")));
+  EXPECT_FOUND(evidence, note("two versions of NCCL", "2.27.3", "HALOCLINE_NCCL"));
   library.found_by = "HALOCLINE_NCCL";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "chosen";
   library.found_by = "its Python package";
@@ -189,26 +187,24 @@ TEST(DoctorLibraries, WhatCannotBeUsedIsANote) {
   Evidence evidence = with_nccl(
       "2.10.3", ends("nccl", Memory::device, Outcome::unavailable, "NCCL 2.10.3: too old"));
   evidence.facts.ranks.libraries.front().problem = "is too old: 2.12.10 is needed";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("NCCL 2.10.3", "2.12.10 is needed", "HALOCLINE_NCCL")));
+  EXPECT_FOUND(evidence, note("NCCL 2.10.3", "2.12.10 is needed", "HALOCLINE_NCCL"));
   evidence = with_gpus();
   evidence.facts.ranks.libraries = {
       {.name = nccl_plugin, .path = {}, .version = {}, .problem = "NCCL_NET_PLUGIN is 'x'"}};
-  EXPECT_THAT(findings(evidence), ElementsAre(note("its own network", "'x'", "NCCL_NET_PLUGIN")));
+  EXPECT_FOUND(evidence, note("its own network", "'x'", "NCCL_NET_PLUGIN"));
 }
 
 TEST(DoctorLibraries, CompilerThatCannotBeUsedIsANote) {
   Evidence evidence = with_gpus();
   evidence.facts.ranks.libraries = {{.name = kernel_compiler, .path = {}, .version = {}}};
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("problem files", "not found", "nvidia-cuda-nvrtc")));
+  EXPECT_FOUND(evidence, note("problem files", "not found", "nvidia-cuda-nvrtc"));
   Library& library = evidence.facts.ranks.libraries.front();
   library = {.name = kernel_compiler, .path = "/w/libnvrtc.so.13", .version = "13.0"};
   library.found_by = "the CUDA toolkit";
   library.others = {{"/usr/lib/libnvrtc.so.13", "13.1", "the loader"}};
   EXPECT_THAT(findings(evidence), IsEmpty()) << "two of them do not harm each other";
   library.problem = "lacks nvrtcCompileProgram";
-  EXPECT_THAT(findings(evidence), ElementsAre(note("problem files", "lacks", "HALOCLINE_NVRTC")));
+  EXPECT_FOUND(evidence, note("problem files", "lacks", "HALOCLINE_NVRTC"));
   evidence.gpu_pair.reset();
   EXPECT_THAT(findings(evidence), IsEmpty()) << "without GPUs";
 }
@@ -216,13 +212,13 @@ TEST(DoctorLibraries, CompilerThatCannotBeUsedIsANote) {
 TEST(DoctorLibraries, FilesThatCannotBeWrittenAreANote) {
   Evidence evidence = healthy();
   evidence.facts.ranks.libraries = {{.name = file_library, .path = {}, .version = {}}};
-  EXPECT_THAT(findings(evidence), ElementsAre(note(".vtkhdf", "not found", "libhdf5-103-1")));
+  EXPECT_FOUND(evidence, note(".vtkhdf", "not found", "libhdf5-103-1"));
   Library& library = evidence.facts.ranks.libraries.front();
   library = {.name = file_library, .path = "/w/libhdf5.so.103", .version = "1.10.8"};
   library.found_by = "the loader";
   EXPECT_THAT(findings(evidence), IsEmpty());
   library.problem = "is too old: 1.10.0 is needed";
-  EXPECT_THAT(findings(evidence), ElementsAre(note(".vtkhdf", "too old", "HALOCLINE_HDF5")));
+  EXPECT_FOUND(evidence, note(".vtkhdf", "too old", "HALOCLINE_HDF5"));
 }
 
 TEST(DoctorLibraries, InWords) {

@@ -48,15 +48,14 @@ TEST(DoctorMemory, ThatMpiDoesNotTake) {
   PathResult failed =
       of(ends("gpu_aware", Memory::device, Outcome::failed, "signal 6"), Allocator::pool);
   evidence.paths.push_back(failed);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("memory from cudaMalloc, but not from memory pools",
-                                 "gpu_aware with pool memory: signal 6", "1.14")));
+  EXPECT_FOUND(evidence, broken("memory from cudaMalloc, but not from memory pools",
+                                "gpu_aware with pool memory: signal 6", "1.14"));
   failed.path.allocator = Allocator::virtual_memory;
   failed.outcome = Outcome::wrong;
   failed.how = "byte 3 did not arrive as sent";
   evidence.paths.push_back(failed);
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("(cudaMallocAsync) and from CUDA's virtual",
-                                                     "vmm memory: byte 3", "cudaMalloc")));
+  EXPECT_FOUND(evidence, broken("(cudaMallocAsync) and from CUDA's virtual", "vmm memory: byte 3",
+                                "cudaMalloc"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::lenient), Verdict::problems);
 }
 
@@ -65,9 +64,8 @@ TEST(DoctorMemory, ThatMpiIsSlowWith) {
   evidence.paths.push_back(of(works("gpu_aware", Memory::device, 2.5), Allocator::pool));
   EXPECT_THAT(findings(evidence), IsEmpty());
   evidence.paths.back() = of(works("gpu_aware", Memory::device, 30), Allocator::virtual_memory);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("is slow with memory from CUDA's virtual memory",
-                               "16 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14")));
+  EXPECT_FOUND(evidence, note("is slow with memory from CUDA's virtual memory",
+                              "16 MiB: 7.68 ms, from cudaMalloc 385 us", "since 1.14"));
   EXPECT_EQ(verdict(evidence, findings(evidence), Strictness::strict), Verdict::fine);
 }
 
@@ -75,9 +73,8 @@ TEST(DoctorMemory, OfKernelsThatDoNotReachIt) {
   Evidence evidence = with_gpus();
   evidence.paths.push_back(
       of(ends("peer", Memory::device, Outcome::wrong, "byte 0"), Allocator::virtual_memory));
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("transport peer with vmm memory delivers wrong", "byte 0",
-                                 "until then use transport staged")));
+  EXPECT_FOUND(evidence, broken("transport peer with vmm memory delivers wrong", "byte 0",
+                                "until then use transport staged"));
 }
 
 TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
@@ -86,23 +83,22 @@ TEST(DoctorMemory, OfTheSystemThatNoGpuReadsCountsNeverAgainstIt) {
   EXPECT_THAT(findings(evidence), IsEmpty());
   EXPECT_EQ(verdict(evidence, {}, Strictness::strict), Verdict::fine);
   evidence.paths.back().outcome = Outcome::failed;
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("transport mpi with system memory does not",
-                                                     "no HMM", "another transport of this MPI")));
+  EXPECT_FOUND(evidence, broken("transport mpi with system memory does not", "no HMM",
+                                "another transport of this MPI"));
 }
 
 TEST(DoctorStreams, AreNotKeptInOrder) {
   Evidence evidence = with_gpus();
   evidence.paths[3] = ends("peer", Memory::device, Outcome::out_of_order, "was sent before");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("transport peer with device memory does not follow the order",
-                                 "was sent before", "or use transport staged")));
+  EXPECT_FOUND(evidence, broken("transport peer with device memory does not follow the order",
+                                "was sent before", "or use transport staged"));
   EXPECT_EQ(taken_for(evidence, Memory::device), "gpu_aware");
   evidence = with_gpus();
   aware(evidence) =
       ends("gpu_aware", Memory::device, Outcome::out_of_order, "had not arrived when");
   evidence.facts.ranks.claims_gpu = true;
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("as complete before they are",
-                                                     "had not arrived when", "UCX_TLS=^cuda_ipc")));
+  EXPECT_FOUND(evidence,
+               broken("as complete before they are", "had not arrived when", "UCX_TLS=^cuda_ipc"));
 }
 
 TEST(DoctorCollectives, ThatWorkAreNoNews) {
@@ -141,16 +137,14 @@ TEST(DoctorCollectives, ThatCrashWithTheSettingsThatMessagesNeed) {
 TEST(DoctorCollectives, ThatAreWrong) {
   Evidence evidence = with_collectives();
   evidence.collectives[1] = ends(collectives[0], Memory::device, Outcome::wrong, "byte 8");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("wrong values from MPI_Allreduce on GPU", "MPI_Allreduce: byte 8",
-                                 "to the host before")));
+  EXPECT_FOUND(evidence, broken("wrong values from MPI_Allreduce on GPU", "MPI_Allreduce: byte 8",
+                                "to the host before"));
   evidence.collectives[3] = ends(collectives[2], Memory::device, Outcome::failed, "signal 7");
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("from MPI_Allreduce on", "byte 8", ""),
-                                              absent("not in MPI_Allgather", "signal 7", "")));
+  EXPECT_FOUND(evidence, broken("from MPI_Allreduce on", "byte 8", ""),
+               absent("not in MPI_Allgather", "signal 7", ""));
   evidence = with_collectives();
   evidence.collectives[0] = ends(collectives[0], Memory::host, Outcome::wrong, "byte 8");
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(broken("wrong values from MPI_Allreduce on host", "byte 8", "coll")));
+  EXPECT_FOUND(evidence, broken("wrong values from MPI_Allreduce on host", "byte 8", "coll"));
 }
 
 TEST(DoctorCollectives, OfAnMpiThatIsNotGpuAwareAreTheSameNews) {
@@ -170,8 +164,8 @@ TEST(DoctorCollectives, OfAnMpiThatIsNotGpuAwareAreTheSameNews) {
 TEST(DoctorCollectives, ThatReduceANumberSlowly) {
   Evidence evidence = with_collectives();
   evidence.collectives[1].times.front().us = 90;
-  EXPECT_THAT(findings(evidence), ElementsAre(note("reduces a single number faster on the host",
-                                                   "90.0 us in device memory, 1.0", "first")));
+  EXPECT_FOUND(evidence, note("reduces a single number faster on the host",
+                              "90.0 us in device memory, 1.0", "first"));
 }
 
 }  // namespace

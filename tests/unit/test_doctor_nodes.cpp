@@ -41,10 +41,10 @@ TEST(DoctorNodes, OneGpuBehindItsClass) {
   for (const int gpu : {1, 2, 3})
     for (NodeSeen& node : nodes) node.speeds.push_back({gpu, "NVIDIA H200", 4000, 50});
   nodes[1].speeds[3].copy_gb_per_s = 2360;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow(
-                  "node n2, GPU 3: 41 % below the median of its class in copies within its memory",
-                  "2360 GB/s here, 4000 GB/s is typical for NVIDIA H200")));
+  EXPECT_FOUND(
+      evidence,
+      slow("node n2, GPU 3: 41 % below the median of its class in copies within its memory",
+           "2360 GB/s here, 4000 GB/s is typical for NVIDIA H200"));
   nodes[1].speeds[3].name = "NVIDIA L4";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "it is alone in its class";
 }
@@ -52,16 +52,15 @@ TEST(DoctorNodes, OneGpuBehindItsClass) {
 TEST(DoctorNodes, ABusThatIsSlow) {
   Evidence evidence = three_nodes();
   evidence.facts.ranks.nodes[2].speeds[0].host_gb_per_s = 12;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("node n3, GPU 0: 76 % below", "12.0 GB/s here")));
+  EXPECT_FOUND(evidence, slow("node n3, GPU 0: 76 % below", "12.0 GB/s here"));
 }
 
 TEST(DoctorNodes, AHostThatIsSlow) {
   Evidence evidence = three_nodes();
   evidence.facts.ranks.nodes[0].memory_gb_per_s = 10;
   evidence.facts.ranks.nodes[0].count_us = 2000;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("node n1: 50 % below", "20.0 GB/s is typical"),
-                                              slow("node n1: 50 % below", "500 million/s here")));
+  EXPECT_FOUND(evidence, slow("node n1: 50 % below", "20.0 GB/s is typical"),
+               slow("node n1: 50 % below", "500 million/s here"));
 }
 
 TEST(DoctorNodes, OfTwoNobodyIsTheOddOne) {
@@ -80,16 +79,15 @@ TEST(DoctorNodes, ANetworkThatIsSlowForAll) {
     for (Link& link : links) link = {link.from, link.to, us, gb_per_s};
   };
   all(60, 0.0117);
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("as slow as 100 Mbit/s", "0.0117 GB/s")));
+  EXPECT_FOUND(evidence, slow("as slow as 100 Mbit/s", "0.0117 GB/s"));
   all(60, 0.00118);
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("slower than 100 Mbit/s", "GB/s; 8 bytes: 60.0 us")));
+  EXPECT_FOUND(evidence, slow("slower than 100 Mbit/s", "GB/s; 8 bytes: 60.0 us"));
   all(30, 0.117);
-  EXPECT_THAT(findings(evidence), ElementsAre(note("as slow as 1 Gbit/s", "0.117 GB/s")));
+  EXPECT_FOUND(evidence, note("as slow as 1 Gbit/s", "0.117 GB/s"));
   all(15, 1.1);
   EXPECT_THAT(findings(evidence), IsEmpty());
   for (NodeSeen& node : evidence.facts.ranks.nodes) node.adapters = {"mlx5_0"};
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("though they have mlx5_0", "15.0 us")));
+  EXPECT_FOUND(evidence, slow("though they have mlx5_0", "15.0 us"));
   all(1.5, 24);
   EXPECT_THAT(findings(evidence), IsEmpty());
 }
@@ -112,26 +110,23 @@ TEST(DoctorNodes, ANodeThatIsSlowWithAllOthers) {
   auto& links = evidence.facts.ranks.links;
   links[1].gb_per_s = links[2].gb_per_s = 1;
   links[1].us = links[2].us = 30;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("node n3 is slow to reach",
-                                                   "1.00 GB/s at best, 20.0 GB/s is typical")));
+  EXPECT_FOUND(evidence,
+               slow("node n3 is slow to reach", "1.00 GB/s at best, 20.0 GB/s is typical"));
   links[1].gb_per_s = links[2].gb_per_s = 20;
-  EXPECT_THAT(findings(evidence), ElementsAre(slow("node n3 is slow to answer",
-                                                   "30.0 us at best, 2.00 us is typical")));
+  EXPECT_FOUND(evidence, slow("node n3 is slow to answer", "30.0 us at best, 2.00 us is typical"));
 }
 
 TEST(DoctorNodes, AWayThatIsSlowThoughBothNodesAreNot) {
   Evidence evidence = three_nodes();
   evidence.facts.ranks.links[2].gb_per_s = 1;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(slow("between nodes n2 and n3 is slow", "1.00 GB/s")));
+  EXPECT_FOUND(evidence, slow("between nodes n2 and n3 is slow", "1.00 GB/s"));
 }
 
 TEST(DoctorNodes, ThatDiffer) {
   Evidence evidence = three_nodes();
   NodeSeen& odd = evidence.facts.ranks.nodes[1];
   odd.kernel_driver = "570.12";
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(note("nodes differ in the driver", "n2: 570.12; n1, n3: 580.65.06")));
+  EXPECT_FOUND(evidence, note("nodes differ in the driver", "n2: 570.12; n1, n3: 580.65.06"));
   odd.mpi = "Open MPI 5.0.11";
   odd.gpus.clear();
   EXPECT_THAT(findings(evidence),
@@ -144,21 +139,19 @@ TEST(DoctorNodes, GpuAwareWithinANodeOnly) {
   PathResult& far =
       evidence.paths.emplace_back(ends("gpu_aware", Memory::device, Outcome::failed, "signal 11"));
   far.path.distance = Distance::other_node;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(absent("within a node, but not between nodes", "signal 11")));
+  EXPECT_FOUND(evidence, absent("within a node, but not between nodes", "signal 11"));
   far.outcome = Outcome::wrong;
   far.how = "byte 7 of 8";
-  EXPECT_THAT(findings(evidence), ElementsAre(broken("sends wrong bytes between", "byte 7 of 8")));
+  EXPECT_FOUND(evidence, broken("sends wrong bytes between", "byte 7 of 8"));
 }
 
 TEST(DoctorNodes, NothingGoesBetweenThem) {
   Evidence evidence = three_nodes();
   evidence.paths.push_back(ends("mpi", Memory::host, Outcome::failed, "timed out after 20 s"));
   evidence.paths.back().path.distance = Distance::other_node;
-  EXPECT_THAT(findings(evidence),
-              ElementsAre(AllOf(
-                  broken("transport mpi with host memory between nodes does not", "timed out"),
-                  testing::Field(&Finding::fix, HasSubstr("btl_tcp_if_include")))));
+  EXPECT_FOUND(evidence,
+               AllOf(broken("transport mpi with host memory between nodes does not", "timed out"),
+                     testing::Field(&Finding::fix, HasSubstr("btl_tcp_if_include"))));
 }
 
 TEST(DoctorNodes, AreAllTakenInTheLaunchLine) {
@@ -185,12 +178,11 @@ TEST(DoctorNodes, AnAdapterForEachGpu) {
                           {1, "mlx5_0", Nearness::node},
                           {1, "mlx5_1", Nearness::pxb}};
   }
-  EXPECT_THAT(
-      findings(evidence),
-      ElementsAre(AllOf(
-          note("network adapter of its own", "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
-          testing::Field(&Finding::fix,
-                         HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1")))));
+  EXPECT_FOUND(
+      evidence,
+      AllOf(note("network adapter of its own", "GPU 0: mlx5_0 (PIX), GPU 1: mlx5_1 (PXB)"),
+            testing::Field(&Finding::fix,
+                           HasSubstr("UCX_NET_DEVICES (mlx5_0:1 for GPU 0, mlx5_1:1 for GPU 1"))));
   evidence.facts.node.settings["UCX_NET_DEVICES"] = "mlx5_0:1";
   EXPECT_THAT(findings(evidence), IsEmpty()) << "the user has chosen";
   evidence.facts.node.settings.clear();
