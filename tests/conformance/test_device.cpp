@@ -302,12 +302,10 @@ TEST_F(Streams, NameTheFreeMemoryThatIsNotEnough) {
   const device::GpuMemory before = device::gpu_memory();
   const Block block(Memory::device, 1 << 20);
   EXPECT_LE(device::gpu_memory().free_bytes, before.free_bytes - (1 << 20));
-  const Caught error =
-      caught([&] { device::allocate(Memory::device, device::gpu_memory().free_bytes + 1); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("could not allocate "),
-                                HasSubstr("GB of device memory; the GPU has "),
-                                HasSubstr(" GB free of "), HasSubstr("more GPUs")));
+  EXPECT_THAT(
+      caught([&] { device::allocate(Memory::device, device::gpu_memory().free_bytes + 1); }),
+      says(ErrorKind::resource, "could not allocate ", "GB of device memory; the GPU has ",
+           " GB free of ", "more GPUs"));
 }
 
 TEST_F(Streams, CarryWorkOfKernels) {

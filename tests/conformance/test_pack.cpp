@@ -31,8 +31,6 @@ using pack::Bundle;
 using pack::Copies;
 using pack::Direction;
 using pack::FieldRuns;
-using testing::AllOf;
-using testing::HasSubstr;
 
 /// A bundle by offsets into its field and its two slots, which are blocks of memory.
 struct Plan {
@@ -326,18 +324,16 @@ TEST_F(GpuPacking, MovesBesideMessages) {
 TEST_F(GpuPacking, RefusesTheHostsStreamForDeviceMemory) {
   const Place place(small_plan(), Memory::device, Memory::device, 0, Direction::pack);
   const Copies copies({place.bundle}, Direction::pack, Memory::device);
-  const Caught error = caught([&] { copies.run(Stream::host()); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("device memory"), HasSubstr("pass Stream::cuda(...)")));
+  EXPECT_THAT(caught([&] { copies.run(Stream::host()); }),
+              says(ErrorKind::usage, "device memory", "pass Stream::cuda(...)"));
 }
 
 TEST_F(GpuPacking, RefusesAGpusStreamForHostMemory) {
   const device::OwnedStream stream;
   const Place place(small_plan(), Memory::host, Memory::host, 0, Direction::pack);
   const Copies copies({place.bundle}, Direction::pack, Memory::host);
-  const Caught error = caught([&] { copies.run(stream.get()); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("host memory need the host's stream"));
+  EXPECT_THAT(caught([&] { copies.run(stream.get()); }),
+              says(ErrorKind::usage, "host memory need the host's stream"));
 }
 
 TEST_F(GpuPacking, LeavesTheChoiceWhereBothReach) {

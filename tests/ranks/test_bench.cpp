@@ -133,20 +133,17 @@ TEST(Bench, RefusesAlikeOnAllRanks) {
   EXPECT_EQ(caught([&] { run_halo_bench(world(), options); }).kind, ErrorKind::usage);
   options = brief_halos();
   options.cells_per_rank = {{1 << 30, 1 << 20}};
-  const Caught error = caught([&] { run_halo_bench(world(), options); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("use fewer cells"));
+  EXPECT_THAT(caught([&] { run_halo_bench(world(), options); }),
+              says(ErrorKind::resource, "use fewer cells"));
   options = brief_halos();
   options.graphs = {"on"};
   const Caught graph = caught([&] { run_halo_bench(world(), options); });
-  EXPECT_EQ(graph.kind, ErrorKind::unavailable);
-  EXPECT_THAT(graph.text, AllOf(HasSubstr("CUDA graph"), HasSubstr("--graph off")));
+  EXPECT_THAT(graph, says(ErrorKind::unavailable, "CUDA graph", "--graph off"));
   if (ranks() == 1) return;
   options = brief_halos();
   options.transports = {"self"};
   const Caught self = caught([&] { run_halo_bench(world(), options); });
-  EXPECT_EQ(self.kind, ErrorKind::unavailable);
-  EXPECT_THAT(self.text, HasSubstr("self cannot serve same-node"));
+  EXPECT_THAT(self, says(ErrorKind::unavailable, "self cannot serve same-node"));
 }
 
 TEST(Bench, TimesGpus) {

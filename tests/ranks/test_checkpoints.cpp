@@ -359,9 +359,7 @@ TEST(Checkpoints, AreNotMixedWithThoseOfAnotherRun) {
   solve(world(), options);
   const std::string saved = bytes_of_file(folder / "sweep-000000000005.vtkhdf");
   Caught error = caught([&] { solve(world(), options); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text,
-              AllOf(HasSubstr("another run"), HasSubstr("5 sweeps"), HasSubstr(folder.path())));
+  EXPECT_THAT(error, says(ErrorKind::usage, "another run", "5 sweeps", folder.path()));
   comm::barrier(world());
 
   std::optional<Descriptor> other_run;
@@ -370,8 +368,7 @@ TEST(Checkpoints, AreNotMixedWithThoseOfAnotherRun) {
     ASSERT_EQ(::flock(other_run->get(), LOCK_EX | LOCK_NB), 0);
   });
   error = caught([&] { solve(world(), going_on(folder.path())); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("another run writes"));
+  EXPECT_THAT(error, says(ErrorKind::usage, "another run writes"));
   EXPECT_EQ(bytes_of_file(folder / "sweep-000000000005.vtkhdf"), saved);
   comm::barrier(world());
 }
@@ -578,8 +575,7 @@ class Damaged : public testing::Test {
     const Caught error = caught([&] { expect_same(solve(world(), options), whole_); });
     if (error.kind) {
       is_used = false;
-      EXPECT_EQ(error.kind, ErrorKind::usage) << what << ": " << error.text;
-      EXPECT_THAT(error.text, AllOf(HasSubstr(path_), HasSubstr(before_))) << what;
+      EXPECT_THAT(error, says(ErrorKind::usage, path_, before_)) << what;
     }
     comm::on_first_rank(world(), [&] { fs::remove_all(*options.checkpoint); });
     return is_used;

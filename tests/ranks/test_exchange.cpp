@@ -354,9 +354,7 @@ TEST_F(LevelExchanges, NeedLevelsOfTheSameShapes) {
 TEST_F(LevelExchanges, RefuseALevelThatIsNotThere) {
   LevelExchange halos(communicator_, grid_, make_levels(2));
   for (const std::int64_t level : {-1, 2}) {
-    const Caught error = caught([&] { halos.run(level); });
-    EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_THAT(error.text, HasSubstr("use 0 to 1"));
+    EXPECT_THAT(caught([&] { halos.run(level); }), says(ErrorKind::usage, "use 0 to 1"));
   }
 }
 
@@ -432,9 +430,7 @@ TEST(Exchange, IsStartedAndFinishedInTurn) {
   Exchange exchange(communicator_with(), grid, list_of(fields));
   EXPECT_EQ(caught([&] { exchange.finish(); }).kind, ErrorKind::usage);
   exchange.start();
-  const Caught error = caught([&] { exchange.start(); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("call finish() first"));
+  EXPECT_THAT(caught([&] { exchange.start(); }), says(ErrorKind::usage, "call finish() first"));
   exchange.finish();
   EXPECT_EQ(caught([&] { exchange.finish(); }).kind, ErrorKind::usage);
   EXPECT_TRUE(fields[0].is_exchanged({}));

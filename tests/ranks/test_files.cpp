@@ -48,7 +48,6 @@ using files::ArrayInFile;
 using files::CollectiveFile;
 using files::FileToOpen;
 using files::PartInMemory;
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -373,8 +372,7 @@ TEST_F(Files, KeepAProgramsOwnFields) {
   const Field<std::int64_t> numbers(grid, {.name = "numbers"});
   for (const Caught& error : {together([&] { write_npy(world_, grid, numbers, path); }),
                               together([&] { read_npy(world_, grid, numbers, path); })}) {
-    EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_THAT(error.text, HasSubstr("'numbers'"));
+    EXPECT_THAT(error, says(ErrorKind::usage, "'numbers'"));
   }
 }
 
@@ -449,14 +447,14 @@ TEST_F(NpyErrors, OfAFileThatEndsWhileItIsRead) {
                .first = reinterpret_cast<std::byte*>(memory.data()),
                .stride_bytes = {8, 0, 0}});
   });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("cannot read '" + path + "': it ends before the array does"));
+  EXPECT_THAT(error, says(ErrorKind::resource,
+                          "cannot read '" + path + "': it ends before the array does"));
 }
 
 TEST_F(NpyErrors, OfADeviceThatIsFull) {
   const Caught error = write("/dev/full");
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("cannot write '/dev/full': No space left on device"));
+  EXPECT_THAT(error,
+              says(ErrorKind::resource, "cannot write '/dev/full': No space left on device"));
   EXPECT_FALSE(write("/dev/null").kind);
 }
 
@@ -481,9 +479,7 @@ TEST_F(NpyErrors, OfOneRankEndTheWorkOfAll) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, previous);
 
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text,
-              AllOf(HasSubstr("cannot write '" + path + "'"), HasSubstr("File too large")));
+  EXPECT_THAT(error, says(ErrorKind::resource, "cannot write '" + path + "'", "File too large"));
   const std::string who =
       ranks() > 1 ? "rank " + std::to_string(ranks() - 1) + ": cannot" : "cannot";
   EXPECT_THAT(error.text, StartsWith(who));
@@ -532,9 +528,9 @@ TEST_F(NpyErrors, OfAFullDiskLeaveTheOldFile) {
   const Grid grid(rank(), ranks(), {.cells = {400, 400}});
   const Field<double> large(grid);
   const Caught error = together([&] { files::write_npy(world_, grid, large, path); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("cannot write '" + path + "': No space left on device"),
-                                HasSubstr("free some space or write elsewhere")));
+  EXPECT_THAT(error,
+              says(ErrorKind::resource, "cannot write '" + path + "': No space left on device",
+                   "free some space or write elsewhere"));
   if (rank() != 0) return;
   EXPECT_EQ(read_file(path), before);
   EXPECT_EQ(names_in(mounted).size(), 1u);

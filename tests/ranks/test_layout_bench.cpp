@@ -121,17 +121,15 @@ TEST_F(LayoutBenchOnRanks, LeavesOutWhatCannotBeHad) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("way staged is left out: ")));
   EXPECT_THAT(result.notes, Contains(HasSubstr("way pinned is left out: it is for GPUs")));
   options.ways = {"staged"};
-  const Caught error = caught([&] { run_layout_bench(world(), options); });
-  EXPECT_EQ(error.kind, ErrorKind::unavailable);
-  EXPECT_THAT(error.text, HasSubstr("staged"));
+  EXPECT_THAT(caught([&] { run_layout_bench(world(), options); }),
+              says(ErrorKind::unavailable, "staged"));
 }
 
 TEST_F(LayoutBenchOnRanks, RefusesADomainThatRankZeroCannotHold) {
   LayoutBenchOptions options = brief_layouts();
   options.cells_per_rank = {1 << 13, 1 << 13, 1 << 13};
-  const Caught error = caught([&] { run_layout_bench(world(), options); });
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("use fewer cells per rank"));
+  EXPECT_THAT(caught([&] { run_layout_bench(world(), options); }),
+              says(ErrorKind::resource, "use fewer cells per rank"));
 }
 
 /// The ways that are no transport, and one beside them.

@@ -14,8 +14,8 @@
 namespace halocline::solver {
 namespace {
 
-using test::Caught;
 using test::caught;
+using test::says;
 using testing::HasSubstr;
 
 SolveOptions options_for(const std::string& problem) {
@@ -68,9 +68,7 @@ TEST(Case, AsksForANormWhereATolerancePresumesOne) {
 TEST(Case, RefusesParametersThatAreNotFinite) {
   SolveOptions options = options_for("heat");
   options.parameters = {{"dt", std::numeric_limits<double>::infinity()}};
-  const Caught error = caught([&] { make_case(options, 1); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("cannot be inf"));
+  EXPECT_THAT(caught([&] { make_case(options, 1); }), says(ErrorKind::usage, "cannot be inf"));
 }
 
 TEST(Case, TakesDepthsUpToTheLongestAxis) {
@@ -105,10 +103,8 @@ TEST(Case, RefusesATuningBudgetThatIsNone) {
   for (const double seconds :
        {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     options.tuning_seconds = seconds;
-    const Caught error = caught([&] { make_case(options, 1); });
-    EXPECT_EQ(error.kind, ErrorKind::usage);
-    EXPECT_THAT(error.text,
-                testing::AllOf(HasSubstr("seconds on tuning"), HasSubstr("use 0 or more")));
+    EXPECT_THAT(caught([&] { make_case(options, 1); }),
+                says(ErrorKind::usage, "seconds on tuning", "use 0 or more"));
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 using test::Caught;
 using test::caught;
-using testing::HasSubstr;
+using test::says;
 
 std::uint64_t hash_of_text(const std::string& text) {
   return hash_of(reinterpret_cast<const std::byte*>(text.data()), std::ssize(text), 1);
@@ -86,8 +86,7 @@ class HostileCheckpoint : public testing::Test {
 
   void expect_damaged(const Json& head, const std::string& what) const {
     const Caught error = use(head.dump());
-    EXPECT_EQ(error.kind, ErrorKind::usage) << what << ": " << error.text;
-    EXPECT_THAT(error.text, HasSubstr("c.vtkhdf")) << what;
+    EXPECT_THAT(error, says(ErrorKind::usage, "c.vtkhdf")) << what;
   }
 
   test::TemporaryFolder folder_;
@@ -111,9 +110,8 @@ TEST_F(HostileCheckpoint, IsNotAsItWasWrittenInOneBit) {
   file.close();
   SolveOptions options;
   options.restart = path;
-  const Caught error = caught([&] { make_case(options, 2); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("its head is not as it was written"));
+  EXPECT_THAT(caught([&] { make_case(options, 2); }),
+              says(ErrorKind::usage, "its head is not as it was written"));
 }
 
 TEST_F(HostileCheckpoint, HasPartsThatCannotBe) {

@@ -31,7 +31,6 @@ using device::DescriptorName;
 using device::fetch_descriptor;
 using device::OfferedDescriptor;
 using std::chrono::duration;
-using testing::HasSubstr;
 
 constexpr duration<double> patience{10};
 
@@ -108,9 +107,8 @@ TEST(Descriptors, AreToldApart) {
   EXPECT_EQ(fetched_words(offers[0]->name()), "one");
   const DescriptorName withdrawn = offers[1]->name();
   offers.erase(offers.begin() + 1);
-  const Caught error = caught([&] { fetch_descriptor(withdrawn, patience); });
-  EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("did not send its file descriptor"));
+  EXPECT_THAT(caught([&] { fetch_descriptor(withdrawn, patience); }),
+              says(ErrorKind::device, "did not send its file descriptor"));
   EXPECT_EQ(fetched_words(offers[1]->name()), "three");
 }
 
@@ -131,34 +129,30 @@ TEST(Descriptors, AreClosedWithTheirOffers) {
   DescriptorName name;
   { name = OfferedDescriptor(file).name(); }
   EXPECT_EQ(fcntl(file, F_GETFD), -1);
-  const Caught error = caught([&] { fetch_descriptor(name, patience); });
-  EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("is gone, or in another network namespace"));
+  EXPECT_THAT(caught([&] { fetch_descriptor(name, patience); }),
+              says(ErrorKind::device, "is gone, or in another network namespace"));
 }
 
 TEST(Descriptors, OfAProcessThatEndedCannotBeHad) {
   Offering other;
   other.end();
-  const Caught error = caught([&] { fetch_descriptor(other.name(), patience); });
-  EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("is gone"));
+  EXPECT_THAT(caught([&] { fetch_descriptor(other.name(), patience); }),
+              says(ErrorKind::device, "is gone"));
 }
 
 TEST(Descriptors, OfAProcessThatIsStoppedAreWaitedForWithinTheLimit) {
   const Offering other;
   other.stop();
-  const Caught error = caught([&] { fetch_descriptor(other.name(), duration<double>(0.2)); });
-  EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("has not answered for 0.2 s"));
+  EXPECT_THAT(caught([&] { fetch_descriptor(other.name(), duration<double>(0.2)); }),
+              says(ErrorKind::device, "has not answered for 0.2 s"));
 }
 
 TEST(Descriptors, AreNotGivenToWhoDoesNotKnowTheKey) {
   const OfferedDescriptor offer(file_with("secret"));
   DescriptorName guess = offer.name();
   guess.key ^= 1;
-  const Caught error = caught([&] { fetch_descriptor(guess, patience); });
-  EXPECT_EQ(error.kind, ErrorKind::device);
-  EXPECT_THAT(error.text, HasSubstr("did not send its file descriptor"));
+  EXPECT_THAT(caught([&] { fetch_descriptor(guess, patience); }),
+              says(ErrorKind::device, "did not send its file descriptor"));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ namespace {
 
 using test::caught;
 using test::grid_of;
+using test::says;
 using testing::HasSubstr;
 
 FieldOptions with_halo(const HaloWidths& halo, std::int64_t components = 1) {
@@ -375,26 +376,23 @@ TEST(Field, SaysWhatIsWrongWithItsOptions) {
   options.name = "pressure";
   options.components = 0;
   const auto no_components = caught([&] { Field<double>(grid, options); });
-  EXPECT_EQ(no_components.kind, ErrorKind::usage);
-  EXPECT_THAT(no_components.text, HasSubstr("field 'pressure' has 0 components"));
+  EXPECT_THAT(no_components, says(ErrorKind::usage, "field 'pressure' has 0 components"));
 
   options.components = 1;
   options.halo = -1;
   const auto negative = caught([&] { Field<double>(grid, options); });
-  EXPECT_EQ(negative.kind, ErrorKind::usage);
-  EXPECT_THAT(negative.text, HasSubstr("field 'pressure' has a negative halo width along x"));
+  EXPECT_THAT(negative,
+              says(ErrorKind::usage, "field 'pressure' has a negative halo width along x"));
 
   options.halo = 1;
   const auto null = caught([&] {
     Field<double>(grid, static_cast<double*>(nullptr), Strides{.x = 1, .y = 6}, options);
   });
-  EXPECT_EQ(null.kind, ErrorKind::usage);
-  EXPECT_THAT(null.text, HasSubstr("null pointer"));
+  EXPECT_THAT(null, says(ErrorKind::usage, "null pointer"));
 
   std::vector<double> memory(100);
   const auto stride = caught([&] { Field<double>(grid, &memory[50], Strides{.x = 1}, options); });
-  EXPECT_EQ(stride.kind, ErrorKind::usage);
-  EXPECT_THAT(stride.text, HasSubstr("field 'pressure' has stride 0 along y"));
+  EXPECT_THAT(stride, says(ErrorKind::usage, "field 'pressure' has stride 0 along y"));
 
   options.components = 2;
   const auto component =

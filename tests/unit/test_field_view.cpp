@@ -20,6 +20,7 @@ namespace halocline {
 namespace {
 
 using test::caught;
+using test::says;
 using testing::HasSubstr;
 
 static_assert(std::is_trivially_copyable_v<FieldView<double>>);
@@ -162,9 +163,9 @@ TEST(RawField, SaysWhatIsWrongWithItsElementsAndMemory) {
   std::vector<std::byte> memory(1000);
   for (const std::int64_t bytes : {0, -8}) {
     const auto made = caught([&] { FieldStorage(grid, bytes, heat_with_halo(1)); });
-    EXPECT_EQ(made.kind, ErrorKind::usage);
-    EXPECT_THAT(made.text, HasSubstr("field 'heat' has elements of " + std::to_string(bytes) +
-                                     " bytes; at least 1 is needed"));
+    EXPECT_THAT(made,
+                says(ErrorKind::usage, "field 'heat' has elements of " + std::to_string(bytes) +
+                                           " bytes; at least 1 is needed"));
     const auto wrapped = caught([&] {
       FieldStorage(grid, {&memory[500], {.x = 1, .y = 8}, bytes}, heat_with_halo(1));
     });
@@ -173,13 +174,11 @@ TEST(RawField, SaysWhatIsWrongWithItsElementsAndMemory) {
   const auto null = caught([&] {
     FieldStorage(grid, {nullptr, {.x = 1, .y = 8}, 3}, heat_with_halo(1));
   });
-  EXPECT_EQ(null.kind, ErrorKind::usage);
-  EXPECT_THAT(null.text, HasSubstr("field 'heat' was given a null pointer"));
+  EXPECT_THAT(null, says(ErrorKind::usage, "field 'heat' was given a null pointer"));
   const auto stride = caught([&] {
     FieldStorage(grid, {&memory[500], {.x = 1, .y = -8}, 3}, heat_with_halo(1));
   });
-  EXPECT_EQ(stride.kind, ErrorKind::usage);
-  EXPECT_THAT(stride.text, HasSubstr("stride -8 along y"));
+  EXPECT_THAT(stride, says(ErrorKind::usage, "stride -8 along y"));
 }
 
 /// Blocks of 2x2 cells, for a field without a halo: no strides lead from cell to cell.
@@ -209,8 +208,7 @@ TEST(FieldStorage, MayHaveALayoutWithoutStrides) {
   EXPECT_EQ(field.as_strided(), std::nullopt);
   EXPECT_EQ(static_cast<void*>(field.first_owned()), memory.data());
   const auto error = caught([&] { (void)field.strides(); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  EXPECT_THAT(error.text, HasSubstr("field 'heat' has no strides"));
+  EXPECT_THAT(error, says(ErrorKind::usage, "field 'heat' has no strides"));
   EXPECT_THAT(error.text, HasSubstr("'blocks of 2x2'"));
 }
 

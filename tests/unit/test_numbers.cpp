@@ -14,6 +14,7 @@ namespace {
 
 using test::Caught;
 using test::caught;
+using test::says;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -22,8 +23,7 @@ std::int64_t whole(std::string_view word) { return read_whole<std::int64_t>(word
 template <class Integer>
 std::string number_refusal(std::string_view word) {
   const Caught error = caught([&] { read_whole<Integer>(word, "--n"); });
-  EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << word << "'";
-  EXPECT_THAT(error.text, HasSubstr("--n '" + std::string(word) + "'"));
+  EXPECT_THAT(error, says(ErrorKind::usage, "--n '" + std::string(word) + "'"));
   return error.text;
 }
 
@@ -102,9 +102,8 @@ TEST(Numbers, AreDecimalAndFinite) {
   EXPECT_EQ(read_number("1.7976931348623157e308", "--t"), std::numeric_limits<double>::max());
   for (const char* word : {"", "nan", "inf", "-inf", "infinity", "1e400", "-1e400", "1e-400",
                            "0x1p3", "+1", " 1", "1 ", "1,5", "5s", "1Ki", "e3", "-", "."}) {
-    const Caught error = caught([&] { read_number(word, "--t"); });
-    EXPECT_EQ(error.kind, ErrorKind::usage) << "'" << word << "'";
-    EXPECT_THAT(error.text, HasSubstr("--t '" + std::string(word) + "'"));
+    EXPECT_THAT(caught([&] { read_number(word, "--t"); }),
+                says(ErrorKind::usage, "--t '" + std::string(word) + "'"));
   }
 }
 

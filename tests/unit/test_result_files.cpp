@@ -19,6 +19,7 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
+using test::says;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -87,8 +88,7 @@ TEST_F(ResultFiles, OfManyNumbersNeedRoomForAll) {
   files.add_result("option 'output'", folder_ / "u.npy", tebibyte / 1024,
                    Numbers{.last = 1 << 20, .fewest = 1 << 20});
   const test::Caught error = error_of(files);
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, HasSubstr("1048576 files of 1 GiB"));
+  EXPECT_THAT(error, says(ErrorKind::resource, "1048576 files of 1 GiB"));
 }
 
 TEST_F(ResultFiles, OfDifferentNamesAreFine) {
@@ -105,8 +105,7 @@ TEST_F(ResultFiles, OfOneFileAreRefusedWithBothOptions) {
        {std::pair("new", "new"), std::pair("new", "./new"), std::pair("new", "around/new"),
         std::pair("there", "link"), std::pair("around/link", "there")}) {
     const test::Caught error = error_of(first, second);
-    EXPECT_EQ(error.kind, ErrorKind::usage) << first << " and " << second;
-    EXPECT_THAT(error.text, AllOf(HasSubstr("option 'output'"), HasSubstr("option 'trace'")));
+    EXPECT_THAT(error, says(ErrorKind::usage, "option 'output'", "option 'trace'"));
   }
 }
 
@@ -133,8 +132,7 @@ TEST_F(ResultFiles, ThatAreLargerThanTheDiskAreRefused) {
   RunFiles files;
   files.add_result("option 'output'", folder_ / "u.npy", std::int64_t{1} << 60);
   const test::Caught error = error_of(files);
-  EXPECT_EQ(error.kind, ErrorKind::resource);
-  EXPECT_THAT(error.text, AllOf(HasSubstr("u.npy"), HasSubstr("1 EiB")));
+  EXPECT_THAT(error, says(ErrorKind::resource, "u.npy", "1 EiB"));
 }
 
 TEST_F(ResultFiles, NeedNames) {
