@@ -9,19 +9,7 @@
 
 #include <halocline/halocline.h>
 
-static int failures = 0, rank, ranks;
-
-static void fail(int line, const char* what) {
-  fprintf(stderr, "%s:%d: rank %d: %s (last error: %s)\n", __FILE__, line, rank, what,
-          halocline_last_error());
-  ++failures;
-}
-
-#define CHECK(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-#define OK(call) CHECK((call) == HALOCLINE_OK)
-// The call fails with that status, and its text has these words.
-#define FAILS(call, status, words) \
-  CHECK((call) == HALOCLINE_##status && strstr(halocline_last_error(), words) != NULL)
+#include "checks.h"
 
 static int world(void) { return MPI_Comm_c2f(MPI_COMM_WORLD); }
 

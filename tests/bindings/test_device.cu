@@ -12,18 +12,10 @@
 
 #include <halocline/halocline.h>
 
+#include "checks.h"
+
 namespace {
 
-int failures = 0, rank = 0, ranks = 1;
-
-void fail(int line, const char* what) {
-  std::fprintf(stderr, "%s:%d: rank %d: %s (last error: %s)\n", __FILE__, line, rank, what,
-               halocline_last_error());
-  ++failures;
-}
-
-#define CHECK(condition) ((condition) ? (void)0 : fail(__LINE__, #condition))
-#define OK(call) CHECK((call) == HALOCLINE_OK)
 #define CUDA_OK(call) CHECK((call) == cudaSuccess)
 
 /// A rank's part of a field that is periodic along y, and where it lies.

@@ -194,6 +194,13 @@ int MPI_Type_create_subarray(int axes, const int *sizes, const int *box, const i
 }"""
 
 
+def put_script(path, text):
+    """Writes a shell script that can be started; returns its path."""
+    path.write_text(f"#!/bin/sh\n{text}")
+    path.chmod(0o755)
+    return path
+
+
 def build_library(path, source):
     """Compiles a library that stands for another."""
     compiler = shutil.which("cc") or skip("there is no C compiler", needs="cc")

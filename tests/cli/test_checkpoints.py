@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from command import run, started, thorough, wait_for
+from command import put_script, run, started, thorough, wait_for
 from schema import check_report
 
 WRONG, FAILURE, STOPPED = 1, 4, 5
@@ -176,9 +176,8 @@ def test_a_signal_stops_a_run_that_goes_on(number, ranks, tmp_path):
 
 @pytest.mark.parametrize("name", ["TERM", pytest.param("INT", marks=thorough)])
 def test_a_signal_while_ranks_are_started_stops_them_in_good_order(name, mpirun, tmp_path):
-    script = tmp_path / "launcher"
-    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] || kill -{name} $PPID\nexec "{mpirun.path}" "$@"\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "launcher",
+                        f'[ "$1" = --version ] || kill -{name} $PPID\nexec "{mpirun.path}" "$@"\n')
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     end = run("solve", *ENDLESS, "--checkpoint", "saved", "--ranks", 2, cwd=tmp_path,

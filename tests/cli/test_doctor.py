@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from command import FINALIZE_HANGS, HALOCLINE, MPI_SEND, build_library, run, skip, started, thorough, wait_for
+from command import (FINALIZE_HANGS, HALOCLINE, MPI_SEND, build_library, put_script, run,
+                     skip, started, thorough, wait_for)
 from schema import check_doctor
 
 NO_GPU = {"CUDA_ON_CPU_DEVICES": "0", "CUDA_VISIBLE_DEVICES": "", "HALOCLINE_ASSUME_GPU": "0"}
@@ -127,8 +128,7 @@ def test_a_batch_script_goes_on(plain, tmp_path):
     """Told to stop, its job asks Slurm for another turn, in which it has what is left of the run."""
     for name, text in (("srun", 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'),
                        ("scontrol", f'echo "$@" >>"{tmp_path}/asked"')):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+        put_script(tmp_path / name, f"{text}\n")
     env = {"PATH": f"{tmp_path}:{os.path.dirname(HALOCLINE)}:{os.environ['PATH']}", "SLURM_CPUS_PER_TASK": "1",
            "SLURM_JOB_ID": "17"}
     script = plain.report["batch"].replace('"${run[@]}"', '"${run[@]}" --json report.json')
@@ -225,10 +225,8 @@ def test_a_time_limit_that_is_too_short():
 
 
 def test_a_time_limit_in_which_nothing_can_start(tmp_path):
-    script = tmp_path / "slow-launcher"
     # Of no MPI, as it says.
-    script.write_text("#!/bin/sh\n[ \"$1\" = --version ] || sleep 100\n")
-    script.chmod(0o755)
+    script = put_script(tmp_path / "slow-launcher", "[ \"$1\" = --version ] || sleep 100\n")
     report = doctor("--launcher", str(script), "--time-limit", "1")
     finding = found(report, "the time limit was too short", "untested")
     assert "1 s" in finding["seen"] and report["paths"] == []

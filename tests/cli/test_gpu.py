@@ -11,7 +11,7 @@ import time
 import pytest
 from pytest import approx
 
-from command import run, skip_without_emulation, solve, solve_json, started
+from command import put_script, run, skip_without_emulation, solve, solve_json, started
 from schema import BASELINE, PROFILE, check_report
 
 skip_without_emulation()
@@ -318,10 +318,8 @@ def test_the_version_lists_gpus():
 
 
 def test_some_ranks_without_a_gpu(mpirun, tmp_path):
-    script = tmp_path / "hide"
-    script.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && '
-                      'export CUDA_VISIBLE_DEVICES=\nexec "$@"\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "hide", '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && '
+                        'export CUDA_VISIBLE_DEVICES=\nexec "$@"\n')
     options = mpirun(ranks=3)
     *launch, program = options["program"]
     options["program"] = [*launch, str(script), program]

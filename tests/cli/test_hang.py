@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from command import FINALIZE_HANGS, run, started, thorough, wait_for
+from command import FINALIZE_HANGS, put_script, run, started, thorough, wait_for
 
 # Seconds. A rank that was stopped for less than 1.5 s believes that it has waited.
 WAIT_LIMIT = 2
@@ -140,10 +140,8 @@ def test_a_signal_ends_all_ranks(name, times, tmp_path):
 
 def test_smoke_a_signal_ends_a_launcher_that_ignores_it(mpirun, tmp_path):
     """Then MPI's files are removed by us."""
-    script = tmp_path / "stubborn"
-    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exec "{mpirun.path}" "$@"\n'
-                      f'trap "" INT TERM\nsetsid -w "{mpirun.path}" "$@"\nsleep 100\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "stubborn", f'[ "$1" = --version ] && exec "{mpirun.path}" "$@"\n'
+                        f'trap "" INT TERM\nsetsid -w "{mpirun.path}" "$@"\nsleep 100\n')
     env = {"TMPDIR": str(tmp_path), "HALOCLINE_LAUNCHER": str(script),
            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -152,9 +150,7 @@ def test_smoke_a_signal_ends_a_launcher_that_ignores_it(mpirun, tmp_path):
 
 
 def test_smoke_a_signal_is_heard_while_a_launcher_is_asked(tmp_path):
-    script = tmp_path / "slow"
-    script.write_text("#!/bin/sh\nsleep 100\n")
-    script.chmod(0o755)
+    script = put_script(tmp_path / "slow", "sleep 100\n")
     with started("solve", "heat", "--ranks", "2", env={"HALOCLINE_LAUNCHER": str(script)}) as job:
         wait_for(lambda: len(job.processes()) >= 2)
         job.child.send_signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from command import HALOCLINE, run, skip, solve_json, started, thorough
+from command import HALOCLINE, put_script, run, skip, solve_json, started, thorough
 
 SMALL = ["solve", "laplace", "--cells", "40x30", "--sweeps", "5"]
 
@@ -59,10 +59,8 @@ def launch(launcher, *words):
 
 def test_another_launcher(mpirun, small_checksum, tmp_path):
     """A launcher with words of its own, as sites have them."""
-    script = tmp_path / "site-launcher"
-    script.write_text(f'#!/bin/sh\necho "$1" >"{tmp_path}/first"\n[ "$1" = --site ] && shift\n'
-                      f'exec "{mpirun.path}" "$@"\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "site-launcher", f'echo "$1" >"{tmp_path}/first"\n[ "$1" = --site ] && shift\n'
+                        f'exec "{mpirun.path}" "$@"\n')
     end = launch(f"{script} --site")
     assert end.code == 0 and small_checksum in end.out
     assert (tmp_path / "first").read_text() == "--site\n"
@@ -77,9 +75,7 @@ def test_openmp_does_not_bind_all_ranks_to_one_core():
 
 @thorough
 def test_a_launcher_that_hangs_is_named(tmp_path):
-    script = tmp_path / "hangs"
-    script.write_text('#!/bin/sh\n[ "$1" = --version ] || sleep 25\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "hangs", '[ "$1" = --version ] || sleep 25\n')
     end = launch(script)
     assert end.code == 4 and f"note: {script} has not brought 2 ranks to work yet" in end.err, end
     assert "(ulimit -n)" in end.err
@@ -92,9 +88,7 @@ def test_a_launcher_that_hangs_is_named(tmp_path):
 def test_smoke_a_launcher_that_starts_nothing(launcher, words, tmp_path):
     """No result is no success, whatever the launcher says."""
     if launcher == "fake":
-        launcher = tmp_path / "fake"
-        launcher.write_text("#!/bin/sh\necho 'all is well'\n")
-        launcher.chmod(0o755)
+        launcher = put_script(tmp_path / "fake", "echo 'all is well'\n")
     end = run(*words, "--ranks", "2", "--json", tmp_path / "z.json",
               env={"HALOCLINE_LAUNCHER": str(launcher)})
     assert end.code == 4, end
@@ -103,9 +97,8 @@ def test_smoke_a_launcher_that_starts_nothing(launcher, words, tmp_path):
 
 
 def test_a_launcher_that_starts_fewer_ranks(mpirun, tmp_path):
-    script = tmp_path / "one-only"
-    script.write_text(f'#!/bin/sh\n[ "$1" = -n ] && shift 2 && set -- -n 1 "$@"\nexec "{mpirun.path}" "$@"\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "one-only",
+                        f'[ "$1" = -n ] && shift 2 && set -- -n 1 "$@"\nexec "{mpirun.path}" "$@"\n')
     end = launch(script)
     assert end.code == 3 and end.out == "", end
     assert re.search("^halocline: .*1 rank instead of 2", end.err, re.MULTILINE)
@@ -115,9 +108,7 @@ def test_a_launcher_that_starts_fewer_ranks(mpirun, tmp_path):
 @pytest.mark.parametrize("code", [pytest.param(1, marks=thorough), 3, pytest.param(42, marks=thorough)])
 def test_the_ranks_tell_the_exit_code(code, mpirun, small_checksum, tmp_path):
     """A launcher's own code, here after a run that went well, is not taken for theirs."""
-    script = tmp_path / "odd"
-    script.write_text(f'#!/bin/sh\n"{mpirun.path}" "$@"\nexit {code}\n')
-    script.chmod(0o755)
+    script = put_script(tmp_path / "odd", f'"{mpirun.path}" "$@"\nexit {code}\n')
     end = launch(script)
     assert end.code == 0 and small_checksum in end.out, end
     assert f"note: {script} ended with exit code {code} " in end.err
@@ -215,9 +206,7 @@ def test_a_closed_standard_output_is_no_place_for_a_report(ranks):
 @pytest.mark.parametrize("code", [1, pytest.param(2, marks=thorough), 7, pytest.param(255, marks=thorough)])
 def test_a_launcher_that_fails(code, tmp_path):
     """No result is wrong if there is none: a launcher's exit code is not taken for ours."""
-    script = tmp_path / "broken"
-    script.write_text(f"#!/bin/sh\necho 'no ranks today' >&2\nexit {code}\n")
-    script.chmod(0o755)
+    script = put_script(tmp_path / "broken", f"echo 'no ranks today' >&2\nexit {code}\n")
     end = launch(script)
     assert end.code in (3, 4), end
     assert re.search("^halocline: .*broken", end.err, re.MULTILINE)

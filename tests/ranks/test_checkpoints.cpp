@@ -12,7 +12,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -38,6 +37,7 @@
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
 #include "support/small_solve.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/turns.hpp"
 
 namespace halocline::test {
@@ -53,13 +53,6 @@ SolveResult solve_on(int count, const SolveOptions& options) {
   const std::optional<Communicator> some = comm::first_ranks(world(), count);
   comm::on_first_ranks(world(), count, [&] { result = solve(*some, options); });
   return result.value_or(SolveResult{});
-}
-
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
 }
 
 /// Replaces a file, on rank 0, seen by all ranks.
@@ -357,7 +350,7 @@ TEST(Checkpoints, AreNotMixedWithThoseOfAnotherRun) {
   SolveOptions options = small("laplace", {40, 30}, 5);
   options.checkpoint = folder.path();
   solve(world(), options);
-  const std::string saved = bytes_of_file(folder / "sweep-000000000005.vtkhdf");
+  const std::string saved = content_of(folder / "sweep-000000000005.vtkhdf");
   Caught error = caught([&] { solve(world(), options); });
   EXPECT_THAT(error, says(ErrorKind::usage, "another run", "5 sweeps", folder.path()));
   comm::barrier(world());
@@ -369,7 +362,7 @@ TEST(Checkpoints, AreNotMixedWithThoseOfAnotherRun) {
   });
   error = caught([&] { solve(world(), going_on(folder.path())); });
   EXPECT_THAT(error, says(ErrorKind::usage, "another run writes"));
-  EXPECT_EQ(bytes_of_file(folder / "sweep-000000000005.vtkhdf"), saved);
+  EXPECT_EQ(content_of(folder / "sweep-000000000005.vtkhdf"), saved);
   comm::barrier(world());
 }
 
@@ -559,7 +552,7 @@ class Damaged : public testing::Test {
     solve(world(), options);
     before_ = solver::checkpoint_path(folder_.path(), 5);
     path_ = solver::checkpoint_path(folder_.path(), 10);
-    bytes_ = bytes_of_file(path_);
+    bytes_ = content_of(path_);
     head_ = files::read_checkpoint_head(path_);
     comm::barrier(world());
   }
@@ -642,7 +635,7 @@ TEST_F(Damaged, ByWhatIsNoCheckpoint) {
   put(path_, newer);
   EXPECT_THAT(caught([&] { solve(world(), going_on(folder_.path())); }).text,
               AllOf(HasSubstr("version 2"), HasSubstr("knows version 1")));
-  EXPECT_FALSE(is_used(bytes_of_file(before_), "the one before, under the name of the newest"));
+  EXPECT_FALSE(is_used(content_of(before_), "the one before, under the name of the newest"));
 }
 
 TEST_F(Damaged, IsNeverUsedInstead) {

@@ -39,6 +39,7 @@
 #include "support/npy_bytes.hpp"
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline::test {
 namespace {
@@ -50,13 +51,6 @@ using files::FileToOpen;
 using files::PartInMemory;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -202,7 +196,7 @@ void Files::expect_same_bytes_from_all_splits(const Communicator& communicator,
     fill(field, cells);
     files::write_npy(communicator, grid, field, path);
     if (rank() == 0) {
-      EXPECT_EQ(read_file(path), expected);
+      EXPECT_EQ(content_of(path), expected);
     }
   }
 }
@@ -465,7 +459,7 @@ TEST_F(NpyErrors, OfOneRankEndTheWorkOfAll) {
   const Field<double> field(grid);
   const std::string path = folder_ / "u.npy";
   files::write_npy(in_pieces, grid, field, path);
-  const std::string before = rank() == 0 ? read_file(path) : "";
+  const std::string before = rank() == 0 ? content_of(path) : "";
 
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
@@ -484,7 +478,7 @@ TEST_F(NpyErrors, OfOneRankEndTheWorkOfAll) {
       ranks() > 1 ? "rank " + std::to_string(ranks() - 1) + ": cannot" : "cannot";
   EXPECT_THAT(error.text, StartsWith(who));
   if (rank() != 0) return;
-  EXPECT_EQ(read_file(path), before) << "the old file stays";
+  EXPECT_EQ(content_of(path), before) << "the old file stays";
   EXPECT_EQ(names_in(folder_.path()).size(), 1u) << "nothing else does";
 }
 
@@ -523,7 +517,7 @@ TEST_F(NpyErrors, OfAFullDiskLeaveTheOldFile) {
     GTEST_SKIP() << "a file system of 1 MiB cannot be mounted: " << disk.reason();
   const std::string path = mounted + "/u.npy";
   ASSERT_FALSE(write(path).kind);
-  const std::string before = rank() == 0 ? read_file(path) : "";
+  const std::string before = rank() == 0 ? content_of(path) : "";
 
   const Grid grid(rank(), ranks(), {.cells = {400, 400}});
   const Field<double> large(grid);
@@ -532,7 +526,7 @@ TEST_F(NpyErrors, OfAFullDiskLeaveTheOldFile) {
               says(ErrorKind::resource, "cannot write '" + path + "': No space left on device",
                    "free some space or write elsewhere"));
   if (rank() != 0) return;
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(content_of(path), before);
   EXPECT_EQ(names_in(mounted).size(), 1u);
 }
 
@@ -554,7 +548,7 @@ class Pictures : public Files {
                     [&](const Int3& at) { field(at.x, at.y, at.z) = value<Real>(at); });
       files::write_picture(world_, grid, field, folder_ / "u.png", "wave");
       if (rank() == 0) {
-        EXPECT_EQ(read_file(folder_ / "u.png"), expected);
+        EXPECT_EQ(content_of(folder_ / "u.png"), expected);
       }
     }
   }

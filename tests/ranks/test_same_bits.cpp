@@ -21,7 +21,6 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +45,7 @@
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/turns.hpp"
 
 namespace halocline::test {
@@ -127,10 +127,8 @@ void add_parts_of_solve(const std::string& words, const Json& report, Json& part
   if (asks(words, "--verify")) parts["verified"] = report.at("verified");
   if (asks(words, "--memory") || !asks(words, "--backend"))
     for (const char* name : {"backend", "memory"}) parts[name] = report.at(name);
-  if (std::ifstream file("out.npy", std::ios::binary); file) {
-    std::stringstream bytes;
-    bytes << file.rdbuf();
-    const std::string text = bytes.str();
+  if (fs::exists("out.npy")) {
+    const std::string text = content_of("out.npy");
     parts["output"] =
         fmt::format("{:016x}", hash_of(reinterpret_cast<const std::byte*>(text.data()),
                                        static_cast<std::int64_t>(text.size()), 1));

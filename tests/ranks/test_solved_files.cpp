@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
 #include "support/small_solve.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline::test {
 namespace {
@@ -41,12 +41,8 @@ class SolvedFiles : public testing::Test {
   std::map<std::string, std::string> files_of(const std::string& name) const {
     comm::barrier(world());
     std::map<std::string, std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / name)) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      std::ostringstream bytes;
-      bytes << file.rdbuf();
-      files[entry.path().filename().string()] = bytes.str();
-    }
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / name))
+      files[entry.path().filename().string()] = content_of(entry.path());
     return files;
   }
 

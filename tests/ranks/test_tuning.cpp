@@ -187,11 +187,7 @@ TEST(Tuning, LeavesAForeignFileAlone) {
   const SolveResult result = solve(world(), options);
   EXPECT_THAT(result.notes, testing::Contains(HasSubstr("it is damaged, or not a file of ways")));
   EXPECT_THAT(result.notes, testing::Contains(HasSubstr("was not changed")));
-  comm::on_first_rank(world(), [&] {
-    std::ifstream there(file.path());
-    const std::string text{std::istreambuf_iterator<char>(there), {}};
-    EXPECT_EQ(text, "dear diary");
-  });
+  comm::on_first_rank(world(), [&] { EXPECT_EQ(content_of(file.path()), "dear diary"); });
 }
 
 // Also where a norm that is not a number would stop a trial, and in graphs.

@@ -2,9 +2,7 @@
 // Files written beside the sweeps: the bytes of those written between them, and what it takes.
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -18,6 +16,7 @@
 #include "support/ranks.hpp"
 #include "support/shared_folder.hpp"
 #include "support/small_solve.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace halocline::test {
 namespace {
@@ -30,10 +29,7 @@ std::map<std::string, std::string> files_in(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    files[entry.path().filename().string()] = bytes.str();
+    files[entry.path().filename().string()] = content_of(entry.path());
   }
   return files;
 }

@@ -4,10 +4,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::caught;
+using test::content_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -277,12 +276,6 @@ class TemporaryFileTest : public testing::Test {
   std::size_t files_in_folder() const {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
-  }
-
-  static std::string content_of(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
   }
 
   const test::TemporaryFolder folder_;

@@ -182,9 +182,8 @@ TEST_F(ProbeJob, LetsRanksWaitForEachOtherForHalfOfTheLimit) {
     probes_.time_limit = limit;
     std::filesystem::remove(folder_ / "calls");
     results();
-    std::ifstream file(folder_ / "calls");
-    const std::string call{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_THAT(call, testing::EndsWith(fmt::format(" --wait-limit {}\n", wait)))
+    EXPECT_THAT(content_of(folder_ / "calls"),
+                testing::EndsWith(fmt::format(" --wait-limit {}\n", wait)))
         << "too short a limit is to end them itself";
   }
 }
@@ -283,8 +282,7 @@ TEST_F(ProbeJob, RunsWithoutTheLaunchersVariablesButWithTheUsers) {
     program("", "env >'" + folder_ / "env" + "'\n");
     results();
     for (const auto& [name, value] : ours) ::unsetenv(name.c_str());
-    std::ifstream file(folder_ / "env");
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return content_of(folder_ / "env");
   };
   const Variables ours{{"OMPI_MCA_pml", "ucx"}, {"OMPI_MCA_rmaps_base_mapping_policy", "node"}};
   EXPECT_THAT(variables_of_job(ours), HasSubstr("OMPI_MCA_rmaps_base_mapping_policy=node\n"))

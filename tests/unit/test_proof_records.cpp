@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -52,11 +51,6 @@ Proof later(Proof proof) {
   return proof;
 }
 
-std::string text_in(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class ProofRecords : public testing::Test {
  protected:
   std::vector<Proof> read(const std::string& path) { return proof::read_proofs(path, notes_); }
@@ -89,8 +83,8 @@ TEST_F(ProofRecords, AreNoneWhereThereIsNoFile) {
 
 TEST_F(ProofRecords, AreReadByPeopleToo) {
   keep({failing});
-  EXPECT_THAT(text_in(file_), HasSubstr("\"pair\": \"same-gpu\""));
-  EXPECT_THAT(text_in(file_), HasSubstr("\"how\": \"rank 1 was ended"));
+  EXPECT_THAT(content_of(file_), HasSubstr("\"pair\": \"same-gpu\""));
+  EXPECT_THAT(content_of(file_), HasSubstr("\"how\": \"rank 1 was ended"));
 }
 
 TEST_F(ProofRecords, OutliveBytesThatAreNoText) {
@@ -158,7 +152,7 @@ TEST_F(ProofRecords, LoseNothingToWritersAtTheSameTime) {
 
 TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
   keep({working, failing});
-  const std::string whole = text_in(file_);
+  const std::string whole = content_of(file_);
   for (const std::string& text :
        {whole.substr(0, whole.size() / 2), std::string("{}"), std::string("[1, 2]"),
         std::string("\x7f"
@@ -175,7 +169,7 @@ TEST_F(ProofRecords, InADamagedFileAreNoneAndOneNote) {
 
 TEST_F(ProofRecords, OfAnotherVersionAreNoneAndOneNote) {
   keep({working});
-  std::string text = text_in(file_);
+  std::string text = content_of(file_);
   text.replace(text.find("\"version\": 2"), 12, "\"version\": 1");
   EXPECT_THAT(read(folder_.put("newer", text)), IsEmpty());
   EXPECT_THAT(note(), HasSubstr("another version of Halocline"));
@@ -183,7 +177,7 @@ TEST_F(ProofRecords, OfAnotherVersionAreNoneAndOneNote) {
 
 TEST_F(ProofRecords, ThatAreUnderstoodAreUsedBesideOthers) {
   keep({working, failing});
-  std::string text = text_in(file_);
+  std::string text = content_of(file_);
   text.replace(text.find("same-gpu"), 8, "same-gqu");
   EXPECT_THAT(read(folder_.put("strange", text)), ElementsAre(working));
   EXPECT_THAT(note(), HasSubstr("1 of its 2 proofs are not valid"));
@@ -199,7 +193,7 @@ TEST_F(ProofRecords, AreNotLookedForInFoldersAndDevices) {
 TEST_F(ProofRecords, NeverReplaceSomebodysFile) {
   folder_.put("proofs.json", "my thesis");
   keep({working});
-  EXPECT_EQ(text_in(file_), "my thesis");
+  EXPECT_EQ(content_of(file_), "my thesis");
   EXPECT_THAT(note(), HasSubstr("was not changed"));
 }
 
