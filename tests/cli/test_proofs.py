@@ -122,14 +122,6 @@ def test_mpi_that_works(started_by, solve, mpirun, emulation):
     assert "CUDA_ON_CPU_DEVICE_MEMORY=host-readable" in proof["ingredients"]
 
 
-def test_other_settings_are_tried_anew(solve, emulation):
-    env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
-    solve(env=env)
-    assert TRYING in solve(env={**env, "UCX_TLS": "^cuda_ipc"}).err
-    assert TRYING not in solve(env={**env, "OMP_PROC_BIND": "false"}).err
-    assert len(solve.proofs()) == 2
-
-
 def test_a_proof_of_ones_own_serves_both_ways_of_starting(solve, mpirun, emulation):
     env = {"CUDA_ON_CPU_DEVICE_MEMORY": "host-readable"}
     solve(env=env)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reference.py has the known values of the built-in problems, and solve() has its bits; random_files.py is
+"""reference.py has known values of built-in problems, and solve() has its bits; random_files.py is
 the same for a seed. $RANKS_TESTS is the program that solves; HALOCLINE_TEST_ALL=1 takes more files."""
 
 import json
@@ -36,22 +36,6 @@ def run(name, *options):
     return json.loads(done.stdout)
 
 
-def test_laplace():
-    result = run("laplace", "--cells", "64x64", "--tolerance", 0)
-    norms = dict(result["norm_history"])
-    assert result["sweeps"] == 526
-    assert result["fields"]["u"]["checksum"] == "3b97bf2af2c55464"
-    assert result["fields"]["u"]["sum"] == pytest.approx(767.048512190739, rel=1e-12)
-    for sweep, norm in [(0, 0.940379538), (100, 0.062640527), (525, 0.012472773)]:
-        assert norms[sweep] == pytest.approx(norm, abs=5e-10)
-
-
-def test_laplace_stops():
-    result = run("laplace", "--cells", "256x128")
-    assert result["sweeps"] == 199
-    assert result["fields"]["u"]["checksum"] == "528098ec285fe4a5"
-
-
 def test_star7():
     result = run("star7", "--cells", "16x12x8", "--sweeps", 5)
     u = result["fields"]["u"]
@@ -59,12 +43,6 @@ def test_star7():
     assert u["sum"] == pytest.approx(764.566981014151, rel=1e-12)
     assert (u["min"], u["max"]) == pytest.approx((0.329363590125248, 0.665718940790677), rel=1e-14)
     assert result["norm_history"] == []
-
-
-def test_jacobi():
-    norms = dict(run("jacobi", "--cells", "254x254", "--sweeps", 101)["norm_history"])
-    assert norms[0] == pytest.approx(3.992180, abs=5e-6)
-    assert norms[100] == pytest.approx(0.110318, abs=5e-6)
 
 
 @pytest.mark.parametrize("axes", [1, 2, 3])

@@ -11,7 +11,6 @@
 #include "bench/halo_bench.hpp"
 #include "bench/traits.hpp"
 #include "report/render.hpp"
-#include "support/caught.hpp"
 #include "timing/harness.hpp"
 
 namespace halocline::test {
@@ -87,35 +86,10 @@ TEST(BenchCases, HaveTheAxesOfTheProcessGrid) {
   EXPECT_EQ(bench::halo_cases(options, 4).size(), 1u);
 }
 
-std::string refusal(const HaloBenchOptions& options, int ranks) {
-  const Caught error = caught([&] { bench::halo_cases(options, ranks); });
-  EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
-  return error.text;
-}
-
-TEST(BenchCases, RefuseWhatMakesNoSense) {
+TEST(BenchCases, HaveNeighboursOfOneRankWherePeriodic) {
   HaloBenchOptions options;
-  EXPECT_THAT(refusal(options, 1), HasSubstr("--ranks 2"));
   options.periodic = {true, false, false};
   EXPECT_NO_THROW(bench::halo_cases(options, 1));
-  const auto with = [](auto change) {
-    HaloBenchOptions changed;
-    changed.cells_per_rank = {{8, 8}};
-    change(changed);
-    return refusal(changed, 2);
-  };
-  EXPECT_THAT(with([](auto& o) { o.widths = {1, 0}; }), HasSubstr("width 0"));
-  EXPECT_THAT(with([](auto& o) { o.widths = {9}; }),
-              HasSubstr("wider than a rank's 8 cells along y"));
-  EXPECT_THAT(with([](auto& o) { o.fields = {0}; }), HasSubstr("0 fields"));
-  EXPECT_THAT(with([](auto& o) { o.precision = "f16"; }), HasSubstr("f32, f64"));
-  EXPECT_THAT(with([](auto& o) { o.process_grid = {3, 1}; }), HasSubstr("3x1"));
-  EXPECT_THAT(with([](auto& o) { o.process_grid = {1, 1, 2}; }), HasSubstr("1x1x2 has 3 axes"));
-  EXPECT_THAT(with([](auto& o) { o.cells_per_rank = {{0, 8}}; }), HasSubstr("0 cells along x"));
-  EXPECT_THAT(with([](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
-  EXPECT_THAT(with([](auto& o) { o.transports = {"pigeon"}; }), HasSubstr("pigeon"));
-  EXPECT_THAT(with([](auto& o) { o.graphs = {"off", "perhaps"}; }), HasSubstr("perhaps"));
-  EXPECT_THAT(with([](auto& o) { o.rivals = {"pigeon"}; }), HasSubstr("derived_types"));
 }
 
 bench::HaloTiming some_timing(const std::string& transport) {

@@ -19,13 +19,6 @@ using bench::Processors;
 using bench::ranges_of;
 using ByteRun = halocline::Run;  // a test has a Run() of its own
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-std::string refusal(const LayoutBenchOptions& options, int ranks = 2) {
-  const Caught error = caught([&] { layout_cases(options, ranks, Processors::cpus); });
-  EXPECT_EQ(error.kind, ErrorKind::usage);
-  return error.text;
-}
 
 TEST(LayoutCases, AreEveryLayoutWithEveryDepth) {
   LayoutBenchOptions options;
@@ -65,27 +58,6 @@ TEST(LayoutCases, HaveMoreCellsOnGpus) {
             Extents({512, 512, 1024}));
   EXPECT_EQ(layout_cases(options, 2, Processors::cpus)[0].the_case.grid.cells,
             Extents({128, 128, 256}));
-}
-
-TEST(LayoutCases, RefuseWhatMakesNoSense) {
-  LayoutBenchOptions options;
-  EXPECT_THAT(refusal(options, 1), HasSubstr("--ranks 2"));
-  options.steps = {1, 3};
-  EXPECT_THAT(refusal(options), HasSubstr("use --sweeps 33"));
-  options.steps = {0};
-  EXPECT_THAT(refusal(options), HasSubstr("--steps 1 or more"));
-  options = {};
-  options.sweeps = std::int64_t{1} << 62;
-  EXPECT_THAT(refusal(options), HasSubstr("use 1 to"));
-  options = {};
-  options.ways = {"mpi", "pigeons"};
-  EXPECT_THAT(refusal(options), testing::AllOf(HasSubstr("'pigeons'"), HasSubstr("skin_copies")));
-  options = {};
-  options.backend = "reference";
-  EXPECT_THAT(refusal(options), HasSubstr("auto, cpu or cuda"));
-  options = {};
-  options.repetitions = 0;
-  EXPECT_THAT(refusal(options), HasSubstr("use 1 or more"));
 }
 
 TEST(HaloWays, AreFoundByTheirNames) {

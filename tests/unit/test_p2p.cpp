@@ -6,7 +6,6 @@
 
 #include "bench/p2p_bench.hpp"
 #include "report/render.hpp"
-#include "support/caught.hpp"
 #include "timing/harness.hpp"
 
 namespace halocline::test {
@@ -35,25 +34,6 @@ TEST(P2pCases, HaveAscendingSizes) {
   EXPECT_EQ(bench::p2p_sizes(options).back(), 4 << 20);
   options.sizes = {64, 8, 64};
   EXPECT_THAT(bench::p2p_sizes(options), ElementsAre(8, 64));
-}
-
-TEST(P2pCases, RefuseWhatMakesNoSense) {
-  const auto refusal = [](int ranks, auto change) {
-    P2pBenchOptions options;
-    change(options);
-    const Caught error = caught([&] { bench::check(options, ranks); });
-    EXPECT_EQ(error.kind, ErrorKind::usage) << error.text;
-    return error.text;
-  };
-  EXPECT_THAT(refusal(1, [](auto&) {}), HasSubstr("--ranks 2"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.pairs = {{0, 2}}; }), HasSubstr("use 0 to 1"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.pairs = {{1, 1}}; }), HasSubstr("rank 1 "));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.sizes = {0}; }), HasSubstr("0 bytes"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.sizes = {(1 << 30) + 1}; }), HasSubstr("1 to 1Gi"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.window = 0; }), HasSubstr("0 messages"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.transports = {"self"}; }), HasSubstr("'self'"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.memories = {"lake"}; }), HasSubstr("'lake'"));
-  EXPECT_THAT(refusal(2, [](auto& o) { o.loop.seconds = 0; }), HasSubstr("0 seconds"));
 }
 
 TEST(P2pTrace, SaysWhoSentWhatWhen) {

@@ -86,9 +86,9 @@ TEST(EnvironmentKey, DoesNotTakeOneLineForTwo) {
 }
 
 TEST(EnvironmentKey, DoesNotChangeWithOtherVariables) {
-  for (const char* name :
-       {"PATH", "PWD", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME",
-        "SLURM_JOB_ID", "HALOCLINE_LAUNCHED", "PMIX_MCA_psec", "UCXX_NOT_OURS", "LD_BIND_NOW"})
+  for (const char* name : {"PATH", "PWD", "OMP_NUM_THREADS", "OMP_PROC_BIND",
+                           "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "SLURM_JOB_ID",
+                           "HALOCLINE_LAUNCHED", "PMIX_MCA_psec", "UCXX_NOT_OURS", "LD_BIND_NOW"})
     EXPECT_EQ(hash(with({{name, "/x"}})), hash(plain_environment)) << name;
 }
 
