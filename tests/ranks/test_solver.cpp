@@ -209,7 +209,6 @@ TEST(Solver, FollowsTheLabsNorms) {
   EXPECT_NEAR(strip[100].second, 0.897983, 2e-6);
 }
 
-/// The checksum of a run with everything else left to the defaults.
 TEST(SolveResult, IsWrittenAsTheCommandPrintsIt) {
   SolveOptions options = small("laplace", {64, 32}, 5);
   options.backend = "cpu";
@@ -232,6 +231,7 @@ struct Choices {
   int threads = 1;
 };
 
+/// The checksum of a run with everything else left to the defaults.
 std::uint64_t checksum_with(SolveOptions options, const Choices& choices) {
   options.transport = choices.transport;
   options.schedule = choices.schedule;
