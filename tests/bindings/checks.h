@@ -16,3 +16,13 @@ static void fail(const char* file, int line, const char* what) {
 // The call fails with that status, and its text has these words.
 #define FAILS(call, status, words) \
   CHECK((call) == HALOCLINE_##status && strstr(halocline_last_error(), words) != NULL)
+
+// Reads a small file of rank 0's into `text`.
+static inline void read_file(const char* path, char* text, size_t size) {
+  FILE* file = fopen(path, "r");
+  CHECK(file != NULL);
+  text[0] = '\0';
+  if (file == NULL) return;
+  text[fread(text, 1, size - 1, file)] = '\0';
+  fclose(file);
+}

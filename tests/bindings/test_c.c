@@ -345,16 +345,6 @@ static void tells_interior_boundary_and_neighbours(void) {
   OK(halocline_grid_destroy(&grid));
 }
 
-// Reads a small file of rank 0's into `text`.
-static void read_file(const char* path, char* text, size_t size) {
-  FILE* file = fopen(path, "r");
-  CHECK(file != NULL);
-  text[0] = '\0';
-  if (file == NULL) return;
-  text[fread(text, 1, size - 1, file)] = '\0';
-  fclose(file);
-}
-
 // Noise, checksum and sum are those of one rank, whatever the split and however memory lies.
 static void measures_and_reports(void) {
   static const int periodic[3] = {0, 0, 0};
@@ -605,6 +595,9 @@ static void takes_the_halo_that_the_grid_expects(void) {
   FAILS(halocline_grid_create(world(), &options, &grid), USAGE, "'expected_halo' is -1 along x");
 }
 
+// The right options but for one member.
+#define WITH(member, value) (options = right, options.member = (value), &options)
+
 static void refuses_wrong_fields(void) {
   static const int periodic[3] = {0, 0, 0};
   halocline_grid* grid = make_grid(32, 16, 0, periodic);
@@ -616,37 +609,25 @@ static void refuses_wrong_fields(void) {
   FAILS(halocline_field_wrap(grid, NULL, &right, &field), USAGE, "the array is a null pointer");
   FAILS(halocline_field_wrap(grid, a.first, NULL, &field), USAGE, "null pointer");
   FAILS(halocline_field_wrap(grid, a.first, &right, NULL), USAGE, "null pointer");
-  options.struct_size = 12;
-  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "struct_size");
-  options = right;
-  options.memory = "attic";
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "there is no memory 'attic'");
-  options.memory = NULL;
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "null pointer");
-  options = right;
-  options.name = NULL;
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "name of the field");
-  options = right;
-  options.element_bytes = ((halocline_field_options)HALOCLINE_FIELD_OPTIONS).element_bytes;
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "is not set: set it to the bytes");
+  FAILS(halocline_field_wrap(grid, a.first, WITH(struct_size, 12), &field), USAGE, "struct_size");
+  FAILS(halocline_field_create(grid, WITH(memory, "attic"), &field), USAGE, "no memory 'attic'");
+  FAILS(halocline_field_create(grid, WITH(memory, NULL), &field), USAGE, "null pointer");
+  FAILS(halocline_field_create(grid, WITH(name, NULL), &field), USAGE, "name of the field");
+  const int64_t not_set = ((halocline_field_options)HALOCLINE_FIELD_OPTIONS).element_bytes;
+  FAILS(halocline_field_create(grid, WITH(element_bytes, not_set), &field), USAGE,
+        "is not set: set it to the bytes");
   FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "element_bytes of field");
-  options.element_bytes = -8;
-  FAILS(halocline_field_create(grid, &options, &field), USAGE, "-8 bytes");
-  options = right;
-  options.components = -1;
-  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "-1 components");
-  options = right;
-  options.halo.lower[1] = -2;
-  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "negative halo");
-  options = right;
-  options.strides[1] = -4;
-  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "stride -4");
+  FAILS(halocline_field_create(grid, WITH(element_bytes, -8), &field), USAGE, "-8 bytes");
+  FAILS(halocline_field_wrap(grid, a.first, WITH(components, -1), &field), USAGE, "-1 components");
+  FAILS(halocline_field_wrap(grid, a.first, WITH(halo.lower[1], -2), &field), USAGE,
+        "negative halo");
+  FAILS(halocline_field_wrap(grid, a.first, WITH(strides[1], -4), &field), USAGE, "stride -4");
   options.strides[0] = 1;
   options.strides[1] = 4;
   FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "1, 4 along x, y");
-  options = right;
-  options.extents[0] = owned_cells(&a, 0) + 1;
-  FAILS(halocline_field_wrap(grid, a.first, &options, &field), USAGE, "cells along x");
+  const int64_t too_many = owned_cells(&a, 0) + 1;
+  FAILS(halocline_field_wrap(grid, a.first, WITH(extents[0], too_many), &field), USAGE,
+        "cells along x");
   CHECK(field == NULL);
 
   options = right;

@@ -133,49 +133,31 @@ static void texts_parameters_and_tolerances(void) {
   OK(halocline_grid_destroy(&grid));
 }
 
+// Whether the report of a run has these words.
+static int report_says(halocline_grid* grid, halocline_solve_options options, const char* words) {
+  int found = 0;
+  options.json = "c_solver_report.json";
+  OK(halocline_solve(grid, &options, NULL));
+  if (rank == 0) {
+    char text[4096];
+    read_file(options.json, text, sizeof text);
+    found = strstr(text, words) != NULL;
+    remove(options.json);
+  }
+  MPI_Bcast(&found, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return found;
+}
+
 static void reports_are_written(void) {
   halocline_grid* grid = make_grid();
   halocline_solve_options options = quick();
   options.text = decay;
-  options.json = "c_solver_report.json";
-  OK(halocline_solve(grid, &options, NULL));
-  if (rank == 0) {
-    char line[4096];
-    FILE* file = fopen(options.json, "r");
-    CHECK(file != NULL);
-    if (file != NULL) {
-      const size_t size = fread(line, 1, sizeof line - 1, file);
-      line[size] = 0;
-      CHECK(strstr(line, "\"checksum\"") != NULL);
-      fclose(file);
-      remove(options.json);
-    }
-  }
+  CHECK(report_says(grid, options, "\"checksum\""));
   halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
   options.json = "no/such/folder/report.json";
   FAILS(halocline_solve(grid, &options, &result), USAGE, "no/such/folder");
   CHECK(result.sweeps == 3);
   OK(halocline_grid_destroy(&grid));
-}
-
-// Whether the report of a run has these words.
-static int report_says(halocline_grid* grid, halocline_solve_options options, const char* words) {
-  int found = 0;
-  options.json = "c_solver_layout.json";
-  OK(halocline_solve(grid, &options, NULL));
-  if (rank == 0) {
-    char text[4096];
-    FILE* file = fopen(options.json, "r");
-    CHECK(file != NULL);
-    if (file != NULL) {
-      text[fread(text, 1, sizeof text - 1, file)] = 0;
-      found = strstr(text, words) != NULL;
-      fclose(file);
-      remove(options.json);
-    }
-  }
-  MPI_Bcast(&found, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  return found;
 }
 
 static void fields_lie_in_bricks(void) {
@@ -264,23 +246,16 @@ static void mistakes_have_texts(void) {
   options.problem = "laplace";
   FAILS(halocline_solve(NULL, &options, NULL), USAGE, "grid");
   FAILS(halocline_solve(grid, NULL, NULL), USAGE, "null pointer");
-  set(&options, "norm", "l1");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "l1");
-  set(&options, "norm", NULL);
-  set(&options, "precision", "f16");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "f16");
-  set(&options, "precision", NULL);
-  set(&options, "graph", "maybe");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "maybe");
-  set(&options, "graph", NULL);
-  set(&options, "memory", "disk");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "disk");
-  set(&options, "memory", NULL);
-  set(&options, "swepes", "3");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "'sweeps'");
-  set(&options, "swepes", NULL);
-  set(&options, "sweeps", "3.5");
-  FAILS(halocline_solve(grid, &options, NULL), USAGE, "option 'sweeps' '3.5'");
+  static const char* const wrong[][3] = {
+      {"norm", "l1", "l1"},        {"precision", "f16", "f16"},
+      {"graph", "maybe", "maybe"}, {"memory", "disk", "disk"},
+      {"swepes", "3", "'sweeps'"}, {"sweeps", "3.5", "option 'sweeps' '3.5'"}};
+  for (size_t row = 0; row < sizeof wrong / sizeof *wrong; ++row) {
+    set(&options, wrong[row][0], wrong[row][1]);
+    FAILS(halocline_solve(grid, &options, NULL), USAGE, wrong[row][2]);
+    set(&options, wrong[row][0], NULL);
+  }
+  set(&options, "sweeps", "3");
   given[options.option_count - 1].value = NULL;
   FAILS(halocline_solve(grid, &options, NULL), USAGE, "option 'sweeps' is a null pointer");
   set(&options, "sweeps", NULL);
