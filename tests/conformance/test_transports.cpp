@@ -243,6 +243,19 @@ TEST_P(EveryTransport, HasNothingToWaitForBeforeItsStart) {
   EXPECT_TRUE(conversation.channel().progress());
 }
 
+/// Rank 0 waits for the first, which rank 1 begins only when it is done with the second.
+void wait_crosswise(const Communicator& communicator, Conversation& first, Conversation& second) {
+  if (communicator.rank() % 2 == 0) {
+    first.start();
+    second.start();
+    first.finish();
+    second.finish();
+  } else {
+    second.run();
+    first.run();
+  }
+}
+
 TEST_P(EveryTransport, MovesOnWhileTheHostWaitsForAnother) {
   if (path().transport->capabilities().needs_order) return;  // ranks begin in different orders
   const Communicator& communicator = communicator_with();
@@ -251,17 +264,7 @@ TEST_P(EveryTransport, MovesOnWhileTheHostWaitsForAnother) {
   for (const Pattern& second_pattern : {odd_sizes, larger}) {
     Conversation first(communicator, path(), one_byte),
         second(communicator, path(), second_pattern);
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      if (communicator.rank() % 2 == 0) {
-        first.start();
-        second.start();
-        first.finish();
-        second.finish();
-      } else {
-        second.run();
-        first.run();
-      }
-    }
+    for (int epoch = 0; epoch < 2; ++epoch) wait_crosswise(communicator, first, second);
   }
 }
 
@@ -308,15 +311,7 @@ TEST(Transports, MoveOnWhileTheHostWaitsForAnother) {
   for (const char* waited_for : {"shared", "mpi"}) {
     Conversation first(communicator, {&transport::find_transport(waited_for)}, one_byte);
     Conversation second(communicator, {&transport::find_transport("mpi")}, large);
-    if (communicator.rank() % 2 == 0) {
-      first.start();
-      second.start();
-      first.finish();
-      second.finish();
-    } else {
-      second.run();
-      first.run();
-    }
+    wait_crosswise(communicator, first, second);
   }
 }
 
