@@ -67,6 +67,13 @@ def test_files_and_values_on_the_way_are_those_of_the_cpu(memory, tmp_path):
             assert (folder / name).read_bytes() == (folders[0] / name).read_bytes()
 
 
+def test_documented_figures():
+    report = solve_json("laplace", "--cells", "256x128", "--ranks", "2")
+    assert report["backend"] == "cuda"
+    assert pick(report, ["sweeps", "checksum"]) == {"sweeps": 199, "checksum": "528098ec285fe4a5"}
+    assert report["sum"] == approx(13630.1557717833, rel=1e-12)
+
+
 @pytest.mark.parametrize("order", ["eager", "lazy", "random:7", "thread"])
 @pytest.mark.parametrize("words", [
     "laplace --cells 64x48 --sweeps 9 --ranks 3 --transport staged --schedule overlap",
