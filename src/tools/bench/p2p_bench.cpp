@@ -175,8 +175,8 @@ class P2pBench {
       // Sent and received messages, and a copy for the check.
       comm::together(*pair, [&] {
         solver::require_memory(*pair, {.bytes_per_rank = 3 * timing.bytes,
-                                        .what = fmt::format("messages of {} bytes", timing.bytes),
-                                        .advice = "use smaller messages"});
+                                       .what = fmt::format("messages of {} bytes", timing.bytes),
+                                       .advice = "use smaller messages"});
       });
       const auto path = make_pair_path(communicator_, *pair,
                                        {.transport = timing.transport,
