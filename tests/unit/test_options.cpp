@@ -17,7 +17,6 @@ using test::caught;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::Optional;
 
