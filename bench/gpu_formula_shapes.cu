@@ -3,8 +3,8 @@
 // of walks, to choose those that sweeps try by.
 //
 //   bench_gpu_formula_shapes PROBLEM NXxNY[xNZ] f32|f64 SHAPE ...
-//   SHAPE: AHEAD,ROWS,BLOCKS,LAYERS,FETCHED,CARRIES[,STEPS]    of stencil/cuda/march.cuh, with
-//   STEPS
+//   SHAPE: AHEAD,ROWS,BLOCKS,LAYERS,FETCHED,CARRIES[,STEPS]    of stencil/cuda/walks/march.cuh,
+//   with STEPS
 //          of march_planes.cuh; CARRIES: 0 or 1
 //
 // Microseconds per sweep, best of five rounds, next to a copy of as many bytes as one field has.
@@ -27,8 +27,8 @@
 #include "device/queue.hpp"
 #include "problem/catalogue.hpp"
 #include "program/noise.hpp"
-#include "stencil/cuda/kernel_headers.hpp"
-#include "stencil/cuda/launches.cuh"
+#include "stencil/cuda/text/kernel_headers.hpp"
+#include "stencil/cuda/walks/launches.cuh"
 
 namespace {
 

@@ -32,7 +32,8 @@ function(halocline_included result name)
 endfunction()
 
 set(halocline_kernel_headers)
-halocline_included(halocline_kernel_headers stencil/cuda/generated.cuh)
+halocline_included(halocline_kernel_headers stencil/cuda/text/generated.cuh)
+halocline_included(halocline_kernel_headers stencil/cuda/passes/pass.cuh)
 
 set(halocline_kernel_rows)
 foreach(name IN LISTS halocline_kernel_headers)

@@ -16,8 +16,8 @@
 #include <halocline/error.hpp>
 
 #include "problem/catalogue.hpp"
-#include "stencil/cuda/prebuilt.hpp"
-#include "stencil/cuda/shapes.hpp"
+#include "stencil/cuda/text/prebuilt.hpp"
+#include "stencil/cuda/walks/shapes.hpp"
 
 namespace halocline {
 

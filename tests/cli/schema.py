@@ -82,6 +82,8 @@ SCHEMA = record(
                "properties": {pair: {"enum": TRANSPORTS} for pair in PAIRS}},
     schedule={"enum": SCHEDULES},
     halo_depth=POSITIVE,
+    sweeps_per_pass=POSITIVE,
+    sweeps_in_passes=COUNT,
     brick=list_of(POSITIVE, 0, 3),
     sweeps_in_graphs=COUNT,
     choice=record(

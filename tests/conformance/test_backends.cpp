@@ -242,7 +242,7 @@ TEST_P(Backends, RefuseWhatTheFieldsDoNotHold) {
         sweep->run({.in = in.field(),
                     .out = out.field(),
                     .region = in.field().shape().owned,
-                    .norm = Norm::max},
+                    .norms = {.kind = Norm::max}},
                    stream.get());
       });
       EXPECT_EQ(nowhere.kind, ErrorKind::internal);

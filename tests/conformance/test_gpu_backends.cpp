@@ -105,27 +105,26 @@ TEST_P(GpuBackends, DoNothingOnceStopped) {
         const GpuValue<unsigned> stop(1);
         const device::OwnedStream stream;
         const auto sweep = sweep_of(cuda(), cells);
-        SweepArguments arguments{.in = there.field(),
-                                 .out = out.field(),
-                                 .region = there.field().shape().owned,
-                                 .norm = norm,
-                                 .norm_sum = sum.place(),
-                                 .reduction = {.parts = parts.place(),
-                                               .kind = Norm::max,
-                                               .norm = last.place(),
-                                               .stop = stop.place(),
-                                               .tolerance = 1e30},
-                                 .stop = stop.place()};
-        sweep->run(arguments, stream.get());
-        sweep->reduce(arguments.reduction, stream.get());
+        Pass pass{.in = there.field(),
+                  .out = out.field(),
+                  .region = there.field().shape().owned,
+                  .norms = {.kind = norm, .sum = sum.place()},
+                  .reduction = {.parts = parts.place(),
+                                .kind = Norm::max,
+                                .norm = last.place(),
+                                .stop = stop.place(),
+                                .tolerance = 1e30},
+                  .stop = stop.place()};
+        sweep->run(pass, stream.get());
+        sweep->reduce(pass.reduction, stream.get());
         device::synchronize(stream.get());
         EXPECT_TRUE(same_bytes(out.in(Memory::host), untouched));
         EXPECT_EQ(sum.get(), 0.5);
         EXPECT_EQ(last.get(), 0.25);
         // The word is read when the sweep comes to it, not when it is given.
         device::clear(stop.place(), sizeof(unsigned), stream.get());
-        arguments.reduction = {};
-        sweep->run(arguments, stream.get());
+        pass.reduction = {};
+        sweep->run(pass, stream.get());
         device::synchronize(stream.get());
         EXPECT_FALSE(same_bytes(out.in(Memory::host), untouched));
       }
@@ -165,8 +164,7 @@ TEST_P(GpuBackends, SettleANormWhileTheNextSweepRuns) {
           sweep->run({.in = there.field(),
                       .out = out.field(),
                       .region = region,
-                      .norm = norm,
-                      .partial_norms = parts[s % 2].place(),
+                      .norms = {.kind = norm, .parts = parts[s % 2].place()},
                       .is_first = is_first,
                       .reduction = is_first && s > 0 ? reduction(s - 1, expected / 2)
                                                      : stencil::NormReduction{}},
@@ -198,8 +196,7 @@ TEST_P(GpuBackends, StopAtNormsThatAreNotFiniteOrSmallEnough) {
       sweep->run({.in = there.field(),
                   .out = out.field(),
                   .region = there.field().shape().owned,
-                  .norm = norm,
-                  .partial_norms = parts.place()},
+                  .norms = {.kind = norm, .parts = parts.place()}},
                  stream.get());
       sweep->reduce(
           {.parts = parts.place(), .kind = norm, .stop = stop.place(), .tolerance = tolerance},

@@ -41,7 +41,7 @@ class PersistentSweeps : public Backends {
  protected:
   struct Run {
     Extents cells;
-    std::vector<std::int64_t> batches;  ///< sweeps of each launch
+    std::vector<std::int64_t> passes;  ///< sweeps of each
     Norm norm = Norm::max;
     std::int64_t norm_every = 1;
     std::int64_t stops_at = -1;  ///< the sweep whose norm stops the run
@@ -92,7 +92,7 @@ class PersistentSweeps : public Backends {
     Result<Real> result{start.in(Memory::host), {}, 0};
     const auto sweep = sweep_of(test::reference(), run.cells);
     std::int64_t sweeps = 0;
-    for (const std::int64_t batch : run.batches) sweeps += batch;
+    for (const std::int64_t pass : run.passes) sweeps += pass;
     for (std::int64_t s = 0; s < sweeps; ++s) {
       const Field<Real>&in = levels[s % 2].field(), &out = levels[(s + 1) % 2].field();
       wrap(in, run);
@@ -100,8 +100,7 @@ class PersistentSweeps : public Backends {
       sweep->run({.in = in,
                   .out = out,
                   .region = in.shape().owned,
-                  .norm = has_norm(run, s) ? run.norm : Norm::none,
-                  .norm_sum = &norm},
+                  .norms = {.kind = has_norm(run, s) ? run.norm : Norm::none, .sum = &norm}},
                  Stream::host());
       ++result.sweeps;
       if (has_norm(run, s)) result.norms.push_back(run.norm == Norm::l2 ? std::sqrt(norm) : norm);
@@ -139,7 +138,7 @@ class PersistentSweeps : public Backends {
     const PartsOfNorm parts[2];
     const GpuValue<unsigned> stop(0);
     std::int64_t sweeps = 0;
-    for (const std::int64_t batch : run.batches) sweeps += batch;
+    for (const std::int64_t pass : run.passes) sweeps += pass;
     const auto norms =
         device::allocate(Memory::device, (sweeps + 1) * std::int64_t{sizeof(double)});
     const auto reduction_in = [&](std::int64_t s) {
@@ -149,29 +148,35 @@ class PersistentSweeps : public Backends {
                            .stop = stop.place(),
                            .tolerance = tolerance};
     };
+    const std::int64_t counted = run.stops_at >= 0 ? run.stops_at + 1 : sweeps;
     std::int64_t first = 0;
-    for (const std::int64_t count : run.batches) {
+    std::size_t level = 0, last_level = 0;
+    for (const std::int64_t count : run.passes) {
       const std::int64_t last_sweep = first + count - 1;
       const std::int64_t every = run.norm_every;
+      if (first < counted) last_level = 1 - level;
       persistent->run(
-          {.level = static_cast<std::size_t>(first % 2),
-           .count = count,
-           .norm = run.norm,
-           .first_norm = (every - first % every) % every,
-           .norm_every = every,
-           .partial_norms = has_norm(run, last_sweep) ? parts[last_sweep % 2].place() : nullptr,
+          {.in = levels[level].field(),
+           .out = levels[1 - level].field(),
+           .region = levels[0].field().shape().owned,
+           .first_sweep = first,
+           .sweeps = count,
+           .norms = {.kind = run.norm,
+                     .first = (every - first % every) % every,
+                     .every = every,
+                     .parts = has_norm(run, last_sweep) ? parts[last_sweep % 2].place() : nullptr},
            .reduction = reduction_in(first)},
           stream.get());
       first += count;
+      level = 1 - level;
     }
     if (has_norm(run, sweeps - 1)) sweep->reduce(reduction_in(sweeps), stream.get());
     device::synchronize(stream.get());
     std::vector<double> all(static_cast<std::size_t>(sweeps) + 1);
     device::copy(all.data(), norms.get(), (sweeps + 1) * std::int64_t{sizeof(double)},
                  Stream::host());
-    const std::int64_t counted = run.stops_at >= 0 ? run.stops_at + 1 : sweeps;
     EXPECT_EQ(stop.get(), run.stops_at >= 0 ? 1u : 0u);
-    Result<Real> result{levels[counted % 2].in(Memory::host), {}, counted};
+    Result<Real> result{levels[last_level].in(Memory::host), {}, counted};
     for (std::int64_t s = 0; s < counted; ++s)
       if (has_norm(run, s)) result.norms.push_back(all[static_cast<std::size_t>(s) + 1]);
     return result;
@@ -214,7 +219,7 @@ class PersistentSweeps : public Backends {
     SCOPED_TRACE(
         fmt::format("cells {}, norm {} every {}, stops at {}, {} launches, periodic {:d} {:d} {:d}",
                     grid::text_of(run.cells), name_of(run.norm), run.norm_every, run.stops_at,
-                    run.batches.size(), run.periodic[0], run.periodic[1], run.periodic[2]));
+                    run.passes.size(), run.periodic[0], run.periodic[1], run.periodic[2]));
     if (GetParam().precision == Precision::f32)
       compare<float>(run);
     else
@@ -237,7 +242,7 @@ TEST_P(PersistentSweeps, ComputeTheBitsOfTheReference) {
   for (const Extents& cells : std::vector<Extents>{
            {8, 1}, {5, 2}, {9, 3}, {64, 4}, {127, 5}, {129, 33}, {130, 70}, {700, 40}, {2100, 3}})
     for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
-      compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
+      compare({.cells = cells, .passes = {1, 5, 2}, .norm = norm, .norm_every = 2});
 }
 
 TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
@@ -245,12 +250,12 @@ TEST_P(PersistentSweeps, KeepManyRowsInOneWarp) {
     for (const Extents& cells : std::vector<Extents>{{8, 1}, {132, 39}, {128, 64}})
       for (const auto& periodic : {std::array{false, false, false}, {true, true, false}})
         compare({.cells = cells,
-                 .batches = {3, 4},
+                 .passes = {3, 4},
                  .norm = Norm::l2,
                  .periodic = periodic,
                  .fewest_rows = rows});
   compare({.cells = {132, 39},
-           .batches = {3, 4},
+           .passes = {3, 4},
            .norm = Norm::max,
            .periodic = {true, true, false},
            .fewest_rows = 16});
@@ -261,17 +266,17 @@ TEST_P(PersistentSweeps, AreTheirOwnNeighboursAlongPeriodicAxes) {
        {std::array{true, false, false}, {false, true, false}, {true, true, false}})
     for (const Extents& cells :
          std::vector<Extents>{{8, 1}, {12, 2}, {132, 35}, {128, 64}, {700, 40}})
-      compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
+      compare({.cells = cells, .passes = {4, 1, 3}, .periodic = periodic});
   for (const Extents& cells : std::vector<Extents>{{9, 3}, {131, 33}})
-    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true, false}});
+    compare({.cells = cells, .passes = {4, 1, 3}, .periodic = {false, true, false}});
 }
 
 TEST_P(PersistentSweeps, StopAtAnySweep) {
   for (const std::int64_t every : {1, 3})
     for (std::int64_t stops_at = 0; stops_at < 8; stops_at += every)
-      for (const auto& batches : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
+      for (const auto& passes : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
         compare({.cells = {131, 37},
-                 .batches = batches,
+                 .passes = passes,
                  .norm = stops_at % 2 == 0 ? Norm::max : Norm::l2,
                  .norm_every = every,
                  .stops_at = stops_at});
@@ -290,10 +295,11 @@ TEST_P(PersistentSweeps, DoNothingOnceStopped) {
     const GpuValue<unsigned> stop(1);
     const device::OwnedStream stream;
     for (const bool reduces : {false, true})
-      persistent->run({.level = 0,
-                       .count = 3,
-                       .norm = Norm::max,
-                       .partial_norms = parts[0].place(),
+      persistent->run({.in = a.field(),
+                       .out = b.field(),
+                       .region = a.field().shape().owned,
+                       .sweeps = 3,
+                       .norms = {.kind = Norm::max, .parts = parts[0].place()},
                        .reduction = {.parts = reduces ? parts[1].place() : nullptr,
                                      .kind = Norm::max,
                                      .norm = norm.place(),
@@ -365,7 +371,7 @@ TEST_P(PersistentSweepsInSpace, ComputeTheBitsOfTheReference) {
   for (const Extents& cells : std::vector<Extents>{
            {8, 1, 1}, {5, 2, 3}, {9, 3, 1}, {64, 17, 5}, {129, 9, 6}, {190, 5, 8}, {12, 9, 17}})
     for (const Norm norm : {Norm::none, Norm::max, Norm::l2})
-      compare({.cells = cells, .batches = {1, 5, 2}, .norm = norm, .norm_every = 2});
+      compare({.cells = cells, .passes = {1, 5, 2}, .norm = norm, .norm_every = 2});
 }
 
 TEST_P(PersistentSweepsInSpace, KeepManyRowsInOneWarp) {
@@ -373,7 +379,7 @@ TEST_P(PersistentSweepsInSpace, KeepManyRowsInOneWarp) {
     for (const Extents& cells : std::vector<Extents>{{8, 3, 1}, {72, 18, 7}, {64, 16, 19}})
       for (const auto& periodic : {std::array{false, false, false}, {true, true, true}})
         compare({.cells = cells,
-                 .batches = {3, 4},
+                 .passes = {3, 4},
                  .norm = Norm::l2,
                  .periodic = periodic,
                  .fewest_rows = rows});
@@ -385,16 +391,16 @@ TEST_P(PersistentSweepsInSpace, AreTheirOwnNeighboursAlongPeriodicAxes) {
                                {false, false, true},
                                {true, true, true}})
     for (const Extents& cells : std::vector<Extents>{{8, 1, 1}, {12, 2, 5}, {64, 35, 3}})
-      compare({.cells = cells, .batches = {4, 1, 3}, .periodic = periodic});
+      compare({.cells = cells, .passes = {4, 1, 3}, .periodic = periodic});
   for (const Extents& cells : std::vector<Extents>{{9, 3, 2}, {61, 33, 3}})
-    compare({.cells = cells, .batches = {4, 1, 3}, .periodic = {false, true, true}});
+    compare({.cells = cells, .passes = {4, 1, 3}, .periodic = {false, true, true}});
 }
 
 TEST_P(PersistentSweepsInSpace, StopAtAnySweep) {
   for (std::int64_t stops_at = 0; stops_at < 8; ++stops_at)
-    for (const auto& batches : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
+    for (const auto& passes : std::vector<std::vector<std::int64_t>>{{8}, {1, 2, 1, 4}})
       compare({.cells = {13, 18, 7},
-               .batches = batches,
+               .passes = passes,
                .norm = stops_at % 2 == 0 ? Norm::max : Norm::l2,
                .stops_at = stops_at});
 }

@@ -208,8 +208,7 @@ TEST_F(OnGpu, CountsBeyond32Bits) {
     sweep->run({.in = levels[s % 2],
                 .out = levels[1 - s % 2],
                 .region = grid.owned(),
-                .norm = Norm::max,
-                .norm_sum = static_cast<double*>(norm.get())},
+                .norms = {.kind = Norm::max, .sum = static_cast<double*>(norm.get())}},
                stream.get());
   device::synchronize(stream.get());
   device::copy(host.bytes(), levels[0].bytes(), host.allocated_bytes(), Stream::host());

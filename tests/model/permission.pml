@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How blocks of a persistent sweep stop, src/solve/stencil/cuda/persistent.cuh, for Spin; run.py runs it.
+/* How blocks of a persistent sweep stop, src/solve/stencil/cuda/persistent/persistent.cuh, for Spin; run.py runs it.
  *
  * Two blocks sweep; each sweep has a norm and needs the other block's edge of the sweep before. A block
  * sends its part of a norm when it has done the sweep; then it asks for permission for the next. The

@@ -40,7 +40,7 @@ LIBRARIES = {"HALOCLINE_NCCL": "libnccl.so.2", "HALOCLINE_NVSHMEM": "libnvshmem_
 
 def environment_of(mutant, folder):
     """As for other tests (tests/CMakeLists.txt). What leaks says nothing of a mutant."""
-    return {**os.environ, "CUDA_ON_CPU_ORDER": mutant.order, "CUDA_ON_CPU_DEVICES": str(mutant.gpus),
+    return {**os.environ, "HALOCLINE_KERNELS": "off", "CUDA_ON_CPU_ORDER": mutant.order, "CUDA_ON_CPU_DEVICES": str(mutant.gpus),
             "HALOCLINE_ASSUME_GPU": "2", "HALOCLINE_REQUIRE": "gpu", "NCCL_MULTI_RANK_GPU_ENABLE": "1",
             **{name: str(folder / "tests/cuda_on_cpu" / file) for name, file in LIBRARIES.items()},
             "HALOCLINE_TEST_SECONDS": str(TEST_SECONDS), "OMP_NUM_THREADS": "1",

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "stencil/cuda/prebuilt.hpp"
-#include "stencil/cuda/shapes.hpp"
+#include "stencil/cuda/text/prebuilt.hpp"
+#include "stencil/cuda/walks/shapes.hpp"
 #include "support/models.hpp"
 
 namespace halocline::stencil::cuda {

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "problem/catalogue.hpp"
-#include "stencil/cuda/kernel_headers.hpp"
-#include "stencil/cuda/printed.hpp"
+#include "stencil/cuda/text/kernel_headers.hpp"
+#include "stencil/cuda/text/printed.hpp"
 #include "support/models.hpp"
 
 namespace halocline {

@@ -13,7 +13,7 @@
 #include <halocline/solver.hpp>
 
 #include "solver/engine/runner.hpp"
-#include "solver/engine/schedules/single_sweeps.hpp"
+#include "solver/engine/schedules/pass_stepper.hpp"
 #include "support/caught.hpp"
 #include "support/small_solve.hpp"
 
@@ -24,17 +24,17 @@ using testing::Contains;
 using testing::Field;
 
 /// Sweeps one half of the cells after the other.
-class HalvesStepper final : public solver::SingleSweeps {
+class HalvesStepper final : public solver::PassStepper {
  public:
-  using SingleSweeps::SingleSweeps;
+  using PassStepper::PassStepper;
 
  private:
   void exchange_and_sweep(const solver::Step& step, Stream stream) override {
     runner().exchange().run(step.level, stream);
-    Box lower = step.arguments.region, upper = lower;
+    Box lower = step.pass.region, upper = lower;
     lower.upper.y = upper.lower.y = (lower.lower.y + lower.upper.y) / 2;
-    sweep(step.arguments, lower, Part::first, stream);
-    sweep(step.arguments, upper, Part::more, stream);
+    sweep(step.pass, lower, Part::first, stream);
+    sweep(step.pass, upper, Part::more, stream);
   }
 };
 

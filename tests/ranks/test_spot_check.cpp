@@ -48,7 +48,7 @@ class OneSweep {
     solver::fill_levels(case_, grid_, levels_, coefficients_, Communicator::self(), 1);
   }
 
-  void take() { check_.take(levels_[0], coefficients_, 0); }
+  void take() { check_.take(levels_[0], coefficients_, 0, 1); }
   void sweep() {
     const auto sweep = stencil::find_backend("cpu").make(*case_.model, {});
     sweep->run({.in = levels_[0],
@@ -130,7 +130,7 @@ TEST(SpotCheck, LeavesPartsThatAreTooNarrow) {
 
 TEST(SpotCheck, StopsOneSweepLaterToo) {
   for (std::int64_t every = 1; every < 8; ++every) {
-    const solver::Pauses pauses{.intervals = {every, 10}, .one_later = every};
+    const solver::Pauses pauses{.intervals = {every, 10}, .later = solver::Pauses::Later{every, 1}};
     const auto is_stop = [&](std::int64_t sweeps) {
       return sweeps % every == 0 || sweeps % 10 == 0 || (sweeps > 0 && (sweeps - 1) % every == 0);
     };

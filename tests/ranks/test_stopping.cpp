@@ -70,12 +70,13 @@ class Stopping : public testing::TestWithParam<const char*> {
     std::int64_t sweep = 0;
     for (; sweep < course.sweeps && !stopping->stops_before(sweep); ++sweep) {
       delay();
-      stencil::SweepArguments arguments{.in = levels[0], .out = levels[1], .region = {}};
-      stopping->begin(sweep, arguments, Stream::host());
-      ASSERT_EQ(arguments.norm_sum != nullptr, course.has_norm(sweep));
-      if (arguments.norm_sum != nullptr) *arguments.norm_sum = course.share_of(sweep);
+      stencil::Pass pass{.in = levels[0], .out = levels[1], .region = {}, .first_sweep = sweep};
+      stopping->begin(pass, Stream::host());
+      ASSERT_EQ(pass.norms.kind != Norm::none, course.has_norm(sweep));
+      ASSERT_EQ(pass.norms.sum != nullptr, course.has_norm(sweep));
+      if (pass.norms.sum != nullptr) *pass.norms.sum = course.share_of(sweep);
       delay();
-      stopping->end(sweep, Stream::host());
+      stopping->end(pass, Stream::host());
     }
     EXPECT_EQ(sweep, course.begun());
     EXPECT_EQ(stopping->finish(sweep), course.counted());

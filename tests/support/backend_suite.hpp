@@ -94,8 +94,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
       sweep.run({.in = in.field(),
                  .out = outcome.out.field(),
                  .region = region,
-                 .norm = work.norm,
-                 .norm_sum = &outcome.norm},
+                 .norms = {.kind = work.norm, .sum = &outcome.norm}},
                 Stream::host());
       return outcome;
     }
@@ -105,8 +104,7 @@ class Backends : public testing::TestWithParam<ProblemCase> {
     sweep.run({.in = in_there.field(),
                .out = out.field(),
                .region = region,
-               .norm = work.norm,
-               .norm_sum = norm.place()},
+               .norms = {.kind = work.norm, .sum = norm.place()}},
               stream.get());
     device::synchronize(stream.get());
     EXPECT_TRUE(same_bytes(in_there.in(Memory::host), in)) << "wrote to what it reads";

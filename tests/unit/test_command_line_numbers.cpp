@@ -79,6 +79,7 @@ constexpr OptionOfNumbers options_of_numbers[] = {
     {on_cpu, "--threads", Takes::int32, "1|04|4Ki"},
     {on_cpu, "--tune-budget", Takes::number, "0|0.5|1e3"},
     {on_cpu, "--halo-depth", Takes::int64, "1|02|2e0"},
+    {on_cpu, "--sweeps-per-pass", Takes::int64, "1|02|16"},
     {on_cpu, "--wait-limit", Takes::number, "0|0.5|1e300"},
     {"problem check laplace", "--cells", Takes::size, "64x32|064x1e2"},
     {"problem check heat", "--set", Takes::setting, "dt=1e-3|alpha=02.5"},

@@ -55,12 +55,9 @@ solver::Level swept(const solver::Case& the_case, const Grid& grid, const char* 
                                             Stream::host());
   stencil::find_backend(backend)
       .make(model, {.threads = 1})
-      ->run({.in = levels[0],
-             .out = levels[1],
-             .region = grid.owned(),
-             .coefficients = coefficients,
-             .time = 0},
-            Stream::host());
+      ->run(
+          {.in = levels[0], .out = levels[1], .region = grid.owned(), .coefficients = coefficients},
+          Stream::host());
   return levels[1];
 }
 

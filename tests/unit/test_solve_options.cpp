@@ -53,6 +53,7 @@ const std::map<std::string_view, std::pair<std::string, std::string>> words{
     {"tuning_file", {"t.json", "\"t.json\""}},
     {"tuning_seconds", {"0", "0.0"}},
     {"halo_depth", {"4", "4"}},
+    {"sweeps_per_pass", {"8", "8"}},
     {"proofs", {"p.json", "\"p.json\""}},
     {"checkpoint", {"saved", "\"saved\""}},
     {"checkpoint_every", {"1.5min", "[\"90s\"]"}},

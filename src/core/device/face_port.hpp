@@ -15,7 +15,7 @@ namespace halocline::device {
 /// the neighbour's halo of the field that it writes, and raises its flag. The overwritten values
 /// were read by those walks of the neighbour, in that sweep or before, and then flags were raised.
 /// If sweeps between read that halo without flags, a kernel of each rank raises all of them and
-/// waits for the neighbour's (exchange/cuda/face_flags.hpp).
+/// waits for the neighbour's (links/cuda/face_flags.hpp).
 struct FaceSide {
   void* to;      ///< the neighbour's halo: its lowest layer, at the begin of this rank's cells
   int layers;    ///< of that halo; may be none

@@ -23,12 +23,13 @@ constexpr double most_speedup_per_rank = 1.05;
 
 /// Drops the halo depth, since one rank sends no messages, and the tolerance: one rank adds up an
 /// L2 norm in another order, which might stop the run a sweep earlier or later.
-Case case_of_one_rank(Case the_case, std::int64_t sweeps) {
+Case case_of_one_rank(Case the_case, std::int64_t sweeps, const Communicator& self) {
   the_case.sweeps = sweeps;
   the_case.tolerance.reset();
   the_case.halo_depth = 1;
   the_case.grid.expected_halo = the_case.halo();
   the_case.grid.process_grid = {};
+  if (the_case.sweeps_per_pass > 1) allow_passes(the_case, the_case.sweeps_per_pass, self);
   return the_case;
 }
 
@@ -85,11 +86,12 @@ void add_notes(const Communicator& communicator, const Baseline& baseline,
 
 Baseline run_baseline(const BaselineParts& parts) {
   const Communicator self = Communicator::self(parts.communicator.options());
-  const Case the_case = case_of_one_rank(parts.the_case, parts.sweeps);
+  const Case the_case = case_of_one_rank(parts.the_case, parts.sweeps, self);
   SolveOptions options = options_of_one_rank(parts.options);
   const Target target = target_of_one_rank(parts.target, parts.communicator.rank());
   stencil::SweepOptions sweep_options = parts.sweep;
   sweep_options.ranks_on_node = 1;
+  sweep_options.sweeps_per_pass = the_case.sweeps_per_pass;
   const auto sweep = target.backend->make(*the_case.model, sweep_options);
   Baseline result;
   const Chosen chosen = choose_execution_of_one_rank({.communicator = self,

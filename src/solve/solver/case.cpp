@@ -21,6 +21,7 @@
 #include "solver/run_files/output_kind.hpp"
 #include "solver/run_files/restart.hpp"
 #include "solver/target.hpp"
+#include "stencil/partial_norms.hpp"
 #include "text/near_miss.hpp"
 #include "text/refuse.hpp"
 
@@ -119,6 +120,9 @@ void check_numbers(const SolveOptions& options) {
   require(options.sweeps, 0, "cannot run {} sweeps; use 0 or more");
   require(options.norm_every, 1, "cannot compute a norm every {} sweeps; use at least 1");
   require(std::optional(options.halo_depth), 1, "halo depth {} is invalid; use at least 1");
+  if (options.sweeps_per_pass < 1 || options.sweeps_per_pass > stencil::most_sweeps_of_pass)
+    refuse("cannot do {} sweeps in one pass; use 1 to {}", options.sweeps_per_pass,
+           stencil::most_sweeps_of_pass);
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))
     refuse("cannot spend {} seconds on tuning; use 0 or more", *options.tuning_seconds);
@@ -380,6 +384,15 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
            options.halo_depth, counted(longest, "cell"), longest);
   grid::check_widths(grid, result.halo());
   return result;
+}
+
+void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator) {
+  the_case.sweeps_per_pass = sweeps;
+  const auto& periodic = the_case.model->periodic;
+  if (communicator.size() == 1 && !periodic[0] && !periodic[1]) return;
+  the_case.halo_depth = std::max(the_case.halo_depth, sweeps);
+  the_case.grid.expected_halo = the_case.halo();
+  grid::check_widths(Grid(communicator, the_case.grid), the_case.halo());
 }
 
 double redundant_updates(const Case& the_case, const Grid& grid) {

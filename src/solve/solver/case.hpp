@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <halocline/communicator.hpp>
 #include <halocline/solver.hpp>
 
 #include "problem/catalogue.hpp"
@@ -30,8 +31,9 @@ struct Case {
   /// all may then mean that nothing has begun yet.
   double least_norm;
   std::int64_t sweeps;
-  std::int64_t halo_depth;  ///< sweeps per exchange
-  Extents brick = {};       ///< cells of a brick of the fields; empty: they are in rows
+  std::int64_t halo_depth;           ///< sweeps per exchange
+  std::int64_t sweeps_per_pass = 1;  ///< the most of a pass over memory
+  Extents brick = {};                ///< cells of a brick of the fields; empty: they are in rows
   GridOptions grid;
   /// The file of each field's start values, where they come from one.
   std::vector<std::optional<std::string>> initial;
@@ -60,6 +62,12 @@ struct Case {
   Precision precision() const { return model->precision; }
   std::int64_t element_bytes() const { return model->element_bytes(); }
   std::int64_t cells() const { return model->cells.x * model->cells.y * model->cells.z; }
+  /// Levels of time that are kept: the model's. By passes of several sweeps, one more where a field
+  /// follows another: a pass writes its last two, and reads two.
+  std::size_t levels() const {
+    const bool is_followed = model->levels() > 2;
+    return model->levels() + (sweeps_per_pass > 1 && is_followed ? 1 : 0);
+  }
   /// Halo of fields and coefficients: `depth` times the reach of a sweep.
   HaloWidths halo(std::int64_t depth) const;
   HaloWidths halo() const { return halo(halo_depth); }
@@ -68,10 +76,9 @@ struct Case {
   /// The fields that an exchange moves: those of which a sweep reads neighbours; for deep halos
   /// all.
   std::vector<std::size_t> exchanged_fields() const;
+  double dt() const { return model->dt.value_or(0); }
   /// Returns t of the level that a sweep reads.
-  double time_of(std::int64_t sweep) const {
-    return static_cast<double>(sweep) * model->dt.value_or(0);
-  }
+  double time_of(std::int64_t sweep) const { return static_cast<double>(sweep) * dt(); }
   bool has_series() const { return !sums.empty() || !probes.empty(); }
   bool converges_with(double value) const {
     return tolerance && value <= *tolerance && value >= least_norm;
@@ -86,6 +93,10 @@ struct Case {
 Case make_case(const SolveOptions& options, int ranks);
 /// The same for a problem whose text is known.
 Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem);
+
+/// Lets a case on these ranks do up to so many sweeps in one pass over memory: with halos as deep,
+/// where there are neighbours. Throws usage where a rank's part is too thin for them.
+void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator);
 
 /// Returns the updates that a rank does for each of its cells beyond the first: with a halo of
 /// depth K the first of K sweeps reaches K - 1 cells beyond its own, the last one none.

@@ -297,6 +297,10 @@ std::vector<Option> rows_of_how() {
            of<&S::tuning_seconds>()},
           {"halo_depth", "--halo-depth", "K", group,
            "exchange every K sweeps, halos K times as deep [default: 1]", of<&S::halo_depth>()},
+          {"sweeps_per_pass", "--sweeps-per-pass", "N", group,
+           "on GPUs, over two axes: up to N sweeps, at most 16, in one pass over\n"
+           "memory [default: 1]",
+           of<&S::sweeps_per_pass>()},
           {"proofs", "--proofs", "FILE", group,
            "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),
            Ranks::differ}};

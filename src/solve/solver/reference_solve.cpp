@@ -69,16 +69,16 @@ class NormList {
       parts = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
   }
 
-  /// Prepares the arguments of the next sweep, which on a GPU reduces the norm before it.
-  void begin(std::int64_t sweep, stencil::SweepArguments& arguments) {
-    if (on_gpu_ != nullptr) arguments.reduction = std::exchange(left_, {});
+  /// Prepares the next sweep, which on a GPU reduces the norm before it.
+  void begin(std::int64_t sweep, stencil::Pass& pass) {
+    if (on_gpu_ != nullptr) pass.reduction = std::exchange(left_, {});
     if (!case_.wants_norm(sweep)) return;
-    arguments.norm = case_.norm;
+    pass.norms.kind = case_.norm;
     if (on_gpu_ == nullptr) {
-      arguments.norm_sum = &norms_[next_].second;
+      pass.norms.sum = &norms_[next_].second;
     } else {
-      arguments.partial_norms = static_cast<stencil::PartialNorms*>(parts_[next_ % 2].get());
-      left_ = {.parts = arguments.partial_norms,
+      pass.norms.parts = static_cast<stencil::PartialNorms*>(parts_[next_ % 2].get());
+      left_ = {.parts = pass.norms.parts,
                .kind = case_.norm,
                .norm = static_cast<double*>(on_gpu_.get()) + next_};
     }
@@ -153,13 +153,14 @@ ReferenceResult solve_on_one_rank(const Case& the_case, std::int64_t sweeps,
     if (changing_ghosts)
       changing_ghosts->fill(levels[level], the_case.time_of(s), {}, stencil::Ghosts::Beside::held,
                             stream);
-    stencil::SweepArguments arguments{.in = levels[level],
-                                      .out = levels[next],
-                                      .region = grid.owned(),
-                                      .coefficients = coefficients,
-                                      .time = the_case.time_of(s)};
-    norms.begin(s, arguments);
-    sweep->run(arguments, stream);
+    stencil::Pass pass{.in = levels[level],
+                       .out = levels[next],
+                       .region = grid.owned(),
+                       .coefficients = coefficients,
+                       .first_sweep = s,
+                       .clock = {.dt = the_case.dt()}};
+    norms.begin(s, pass);
+    sweep->run(pass, stream);
     level = next;
   }
   norms.end(*sweep, stream);

@@ -55,6 +55,7 @@ class SolveRun {
 
  private:
   void choose_target();
+  void take_passes();
   void choose_execution();
   void fill();
   void run_sweeps();
@@ -72,6 +73,7 @@ class SolveRun {
   void check_arrays() const;
   void copy_to_arrays();
   void note_files_not_read();
+  void note_passes();
   void note_crowding();
   void note_end(const solver::Stopping& stopping);
   void note_growth();
@@ -129,10 +131,23 @@ SolveResult SolveRun::end() {
 void SolveRun::choose_target() {
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
+    if (target_.gpu && options_.sweeps_per_pass > 1) take_passes();
     const Grid grid(communicator_, case_.grid);
     solver::check_memory(communicator_, case_, grid, target_);
     solver::check_memory_of_one_rank(communicator_, case_, grid, target_, options_);
   });
+}
+
+/// Throws unavailable where passes cannot be of several sweeps.
+void SolveRun::take_passes() {
+  std::optional<std::string> why_not = target_.backend->cannot_pass_because(*case_.model);
+  if (!why_not && case_.brick.axes() > 0) why_not = "the fields lie in bricks";
+  if (why_not)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("a pass of {} sweeps cannot be done: {}; leave out option "
+                            "'sweeps_per_pass'",
+                            options_.sweeps_per_pass, *why_not));
+  solver::allow_passes(case_, options_.sweeps_per_pass, communicator_);
 }
 
 void SolveRun::choose_execution() {
@@ -143,6 +158,7 @@ void SolveRun::choose_execution() {
       .in_bricks = case_.brick.axes() > 0};
   stencil::SweepOptions together = sweep_options_;
   together.communicator = &communicator_;
+  together.sweeps_per_pass = case_.sweeps_per_pass;
   together.norms = {case_.norm};
   if (case_.norm != Norm::none && case_.norm_every > 1) together.norms.push_back(Norm::none);
   comm::together(communicator_, [&] { sweep_ = target_.backend->make(*case_.model, together); });
@@ -155,10 +171,21 @@ void SolveRun::choose_execution() {
                                      notes_);
 }
 
+/// Tells where passes have fewer sweeps than the options allow.
+void SolveRun::note_passes() {
+  const std::int64_t most = chosen_.execution.sweeps_per_pass;
+  if (most >= case_.sweeps_per_pass) return;
+  const std::string why = chosen_.runner->no_passes_because().value_or(
+      "values of more do not fit in registers, or too many operations would be compiled");
+  notes_.add(fmt::format("a pass over memory has at most {}, not {}: {}", counted(most, "sweep"),
+                         case_.sweeps_per_pass, why));
+}
+
 void SolveRun::fill() {
   comm::together(communicator_, [&] { check_arrays(); });
   chosen_.runner->fill(sweep_options_.threads);
   note_files_not_read();
+  note_passes();
   run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
@@ -226,6 +253,8 @@ void SolveRun::run_sweeps() {
   run_pauses_->end_series(result_level_, result_);
   result_.exchanges = done.exchanges;
   result_.sweeps_in_graphs = done.sweeps_in_graphs;
+  result_.sweeps_per_pass = chosen_.execution.sweeps_per_pass;
+  result_.sweeps_in_passes = done.sweeps_in_passes;
   result_.converged = stopping->converged();
   result_.diverged = stopping->diverged();
   result_.norm_history = stopping->history();

@@ -147,11 +147,15 @@ void add_baseline(Report& report, const SolveResult& result) {
 }
 
 void add_schedule(Report& report, const SolveResult& result) {
-  report.add("schedule", "schedule", result.schedule,
-             result.halo_depth > 1 ? fmt::format("{}, one exchange every {} sweeps",
-                                                 result.schedule, result.halo_depth)
-                                   : result.schedule);
+  std::string schedule = result.schedule;
+  if (result.sweeps_per_pass > 1)
+    schedule += fmt::format(", {} sweeps a pass over memory", result.sweeps_per_pass);
+  else if (result.halo_depth > 1)
+    schedule += fmt::format(", one exchange every {} sweeps", result.halo_depth);
+  report.add("schedule", "schedule", result.schedule, schedule);
   report.add_json("halo_depth", result.halo_depth);
+  report.add_json("sweeps_per_pass", result.sweeps_per_pass);
+  report.add_json("sweeps_in_passes", result.sweeps_in_passes);
   report.add_json("brick", program::list_of(result.brick));
   if (result.brick.axes() > 0)
     report.add_text("layout", fmt::format("bricks of {} cells", grid::text_of(result.brick)));

@@ -19,9 +19,15 @@ void Sweep::reduce(const NormReduction&, Stream) {
   throw Error(ErrorKind::internal, "only sweeps on a GPU leave partial norms to reduce");
 }
 
+std::int64_t Sweep::sweeps_in_pass(std::int64_t, const Pass&) const { return 1; }
+
 int Sweep::rows_of_pushing_tile(Fields, Fields, Fields) const { return 0; }
 
 bool Sweep::can_wrap(int, Fields, Fields) const { return false; }
+
+std::optional<std::string> Backend::cannot_pass_because(const problem::Model&) const {
+  return fmt::format("backend {} makes one sweep at a time", name());
+}
 
 std::unique_ptr<ChangingGhosts> Backend::make_ghosts(const Ghosts& ghosts,
                                                      const SweepOptions&) const {

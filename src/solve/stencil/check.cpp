@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/check.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -39,56 +41,59 @@ void check_field(const FieldStorage& field, const problem::Model& model, SweptBy
          field.name(), field.shape().element_bytes);
 }
 
-Box read_around(Box box, const problem::Reach& reach, const std::array<bool, 3>& wraps) {
+/// Returns the cells that a pass reads. Beyond the domain those next to it, which no sweep changes.
+Box read_by(const Pass& pass, const problem::Model& model, const problem::Reach& reach) {
+  Box box = pass.region;
   for (int axis = 0; axis < 3; ++axis) {
-    if (wraps[static_cast<std::size_t>(axis)]) continue;
-    box.lower[axis] -= reach.lower[static_cast<std::size_t>(axis)];
-    box.upper[axis] += reach.upper[static_cast<std::size_t>(axis)];
+    const auto a = static_cast<std::size_t>(axis);
+    if (pass.wraps[a]) continue;
+    const auto within = [&](std::int64_t layers, std::int64_t to_side) {
+      const std::int64_t all = pass.sweeps * layers;
+      return model.periodic[a] ? all : std::min(all, std::max<std::int64_t>(to_side, 0) + layers);
+    };
+    box.lower[axis] -= within(reach.lower[a], pass.region.lower[axis]);
+    box.upper[axis] += within(reach.upper[a], model.cells[axis] - pass.region.upper[axis]);
   }
   return box;
 }
 
 }  // namespace
 
-void check_arguments(const SweepArguments& arguments, const problem::Model& model, SweptBy by,
-                     Stream stream) {
+void check_pass(const Pass& pass, const problem::Model& model, SweptBy by, Stream stream) {
   if (stream.is_host() == (by == SweptBy::gpu))
     fail(by == SweptBy::gpu ? "a sweep on a GPU was given the host's stream"
                             : "a sweep on the host was given a GPU's stream");
-  if (arguments.norm != Norm::none && arguments.norm_sum == nullptr &&
-      arguments.partial_norms == nullptr)
+  if (pass.sweeps < 1 || pass.sweeps > most_sweeps_of_pass ||
+      (pass.sweeps > 1 && by == SweptBy::host))
+    fail("a pass cannot be one of {} sweeps", pass.sweeps);
+  if (pass.norms.kind != Norm::none && pass.norms.sum == nullptr && pass.norms.parts == nullptr)
     fail("a sweep with a norm has no destination for it");
-  if (by == SweptBy::host &&
-      (arguments.partial_norms != nullptr || arguments.reduction.parts != nullptr ||
-       arguments.stop != nullptr || arguments.faces != nullptr))
+  if (by == SweptBy::host && (pass.norms.parts != nullptr || pass.reduction.parts != nullptr ||
+                              pass.stop != nullptr || pass.faces != nullptr))
     fail("a sweep on the host has no partial norms, reductions, stop words or faces");
-  if (arguments.in.size() != model.fields.size() || arguments.out.size() != model.fields.size() ||
-      arguments.coefficients.size() != model.coefficients.size())
+  if (pass.in.size() != model.fields.size() || pass.out.size() != model.fields.size() ||
+      pass.coefficients.size() != model.coefficients.size())
     fail("a sweep of {} fields and {} coefficients was given {}, {} and {}", model.fields.size(),
-         model.coefficients.size(), arguments.in.size(), arguments.out.size(),
-         arguments.coefficients.size());
-  for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
+         model.coefficients.size(), pass.in.size(), pass.out.size(), pass.coefficients.size());
+  for (const Fields& fields : {pass.in, pass.out, pass.coefficients})
     for (const FieldStorage& field : fields) {
       check_field(field, model, by);
-      if (field.as_bricks() != arguments.out[0].as_bricks())
+      if (field.as_bricks() != pass.out[0].as_bricks())
         fail("a sweep was given field '{}' in another layout than '{}'", field.name(),
-             arguments.out[0].name());
+             pass.out[0].name());
     }
-  if (arguments.region.empty()) return;
+  if (pass.region.empty()) return;
   for (int axis = 0; axis < 3; ++axis)
-    if (arguments.wraps[static_cast<std::size_t>(axis)] &&
-        (by == SweptBy::host || arguments.region.lower[axis] != 0 ||
-         arguments.region.upper[axis] != model.cells[axis]))
-      fail("a sweep of the cells {} cannot wrap around axis {}", written(arguments.region), axis);
+    if (pass.wraps[static_cast<std::size_t>(axis)] &&
+        (by == SweptBy::host || pass.region.lower[axis] != 0 ||
+         pass.region.upper[axis] != model.cells[axis]))
+      fail("a sweep of the cells {} cannot wrap around axis {}", written(pass.region), axis);
   for (std::size_t f = 0; f < model.fields.size(); ++f) {
-    check_held(arguments.in[f],
-               read_around(arguments.region, model.fields[f].reach, arguments.wraps), "reads");
-    check_held(arguments.out[f], arguments.region, "writes");
+    check_held(pass.in[f], read_by(pass, model, model.fields[f].reach), "reads");
+    check_held(pass.out[f], pass.region, "writes");
   }
   for (std::size_t c = 0; c < model.coefficients.size(); ++c)
-    check_held(arguments.coefficients[c],
-               read_around(arguments.region, model.coefficients[c].reach, arguments.wraps),
-               "reads");
+    check_held(pass.coefficients[c], read_by(pass, model, model.coefficients[c].reach), "reads");
 }
 
 }  // namespace halocline::stencil

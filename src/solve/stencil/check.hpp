@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checks of the arguments of a sweep, for every backend.
+// Checks of a pass, for every backend.
 
 #include "stencil/sweep.hpp"
 
@@ -11,7 +11,6 @@ enum class SweptBy { host, gpu };
 /// Throws internal if a field is missing or does not hold the region or the neighbours that the
 /// model reads, an element has another size, the norm has no destination, or the backend cannot use
 /// the stream or the memory. Cheap enough for every sweep.
-void check_arguments(const SweepArguments& arguments, const problem::Model& model, SweptBy by,
-                     Stream stream);
+void check_pass(const Pass& pass, const problem::Model& model, SweptBy by, Stream stream);
 
 }  // namespace halocline::stencil

@@ -16,4 +16,10 @@ struct PartialNorms {
 inline constexpr long long most_blocks_of_sweep = 65536;
 inline constexpr long long bytes_of_partial_norms = 8 * (1 + 7 * most_blocks_of_sweep);
 
+/// The most sweeps of a pass over memory and blocks of a region of one, and the bytes from the
+/// partial norms of a sweep of it to those of the next.
+inline constexpr int most_sweeps_of_pass = 16;
+inline constexpr long long most_blocks_of_pass = 8192;
+inline constexpr long long bytes_of_pass_norms = 8 * (1 + 7 * most_blocks_of_pass);
+
 }  // namespace halocline::stencil

@@ -2,7 +2,6 @@
 #pragma once
 // The interface of backends: sweeps over regions, with the same bits on every backend.
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,84 +10,22 @@
 #include <vector>
 
 #include <halocline/communicator.hpp>
-#include <halocline/field.hpp>
 #include <halocline/stream.hpp>
 
-#include "device/all_reduce_port.hpp"
-#include "device/face_port.hpp"
 #include "problem/model.hpp"
-#include "stencil/fields.hpp"
-#include "stencil/graph_clock.hpp"
-#include "stencil/partial_norms.hpp"
+#include "stencil/pass.hpp"
 
 namespace halocline::stencil {
-
-/// A norm to reduce from partial norms of an earlier sweep, and where it goes.
-struct NormReduction {
-  const PartialNorms* parts = nullptr;  ///< null: nothing to reduce
-  Norm kind = Norm::none;
-  /// In device memory, may be null: gets the norm (for l2 the root of the sum).
-  double* norm = nullptr;
-  /// In device memory, may be null: accumulates. Gets the larger of its value and the norm, or for
-  /// l2 the sum of its value and the squares.
-  double* sum = nullptr;
-  /// In device memory, may be null: set to 1 if the norm is at most `tolerance` and at least
-  /// `least`, or not finite. If it is set before, the reduction does nothing.
-  unsigned* stop = nullptr;
-  double tolerance = -1, least = 0;
-  /// Connects the ranks whose partial norms make one norm, or null. Waits until all ranks reduce
-  /// it.
-  const device::AllReducePort* all_reduce = nullptr;
-  /// In device memory, may be null: gets this rank's part of the norm, and nothing else is done.
-  /// The caller gathers the parts of all ranks, for another reduction.
-  double* share = nullptr;
-  /// In device memory, may be null: the parts of `ranks` ranks, in their order, to reduce instead
-  /// of `parts`.
-  const double* shares = nullptr;
-  int ranks = 0;
-};
-
-struct SweepArguments {
-  /// All fields of the model, in its order, of the old and of the new level. A field that follows
-  /// another is not written: its memory in `out` is that of the other in `in`.
-  Fields in, out;
-  /// Cells to update; may reach into the halo of `out` (the redundant rim of a deep halo). `in` and
-  /// `coefficients` must hold the neighbours of every cell.
-  Box region;
-  /// Axes along which the region is whole and periodic: neighbours beyond an end are the cells at
-  /// the other end, and the halo is not read. See Sweep::can_wrap().
-  std::array<bool, 3> wraps{};
-  Fields coefficients = {};
-  double time = 0;        ///< t of `in`
-  GraphClock clock = {};  ///< on a GPU: gives it instead of `time` where a graph is recorded
-  Norm norm = Norm::none;
-  /// Destination of the norm of the update of the model's field, in the backend's memory: the
-  /// maximum of |new - old|, or the sum of squares of new - old in double precision (with the
-  /// difference in the fields' precision). Accumulates, so that several regions make one norm.
-  /// Counts owned cells only. NaN if a difference is NaN. Unused if `norm` is none. A GPU needs a
-  /// second launch for it.
-  double* norm_sum = nullptr;
-  /// On a GPU, instead: destination of partial norms, for a later sweep to reduce.
-  PartialNorms* partial_norms = nullptr;
-  /// Whether this is the first queued region of its sweep, which overwrites earlier partial norms,
-  /// and the last, which stores their number. Regions may run at the same time.
-  bool is_first = true, is_last = true;
-  /// On a GPU: one more block reduces this norm, of an earlier sweep, while the others sweep.
-  NormReduction reduction{};
-  /// In the backend's memory; a sweep does nothing if this is not zero when it begins, so that the
-  /// host can queue sweeps before it knows where the run ends. Null: always sweep.
-  const unsigned* stop = nullptr;
-  /// On a GPU: the sweep itself waits for the halo along the last axis and sends the next one; see
-  /// Sweep::rows_of_pushing_tile. Null: the halo is filled already.
-  const device::FacePort* faces = nullptr;
-};
 
 /// The update of a model for one backend.
 class Sweep {
  public:
   virtual ~Sweep() = default;
-  /// Reads `in` and writes `out`, in one pass. Ordered by `stream`.
-  virtual void run(const SweepArguments& arguments, Stream stream) = 0;
+  /// Reads `in` and writes `out`. Ordered by `stream`.
+  virtual void run(const Pass& pass, Stream stream) = 0;
+  /// Returns how many sweeps, at most `most`, run() does in one pass over these levels and regions
+  /// of them.
+  virtual std::int64_t sweeps_in_pass(std::int64_t most, const Pass& pass) const;
   /// Reduces a norm in its own launch, on a GPU. Ordered by `stream`. Throws internal on the host.
   virtual void reduce(const NormReduction& reduction, Stream stream);
   /// Returns memory for partial norms on a GPU, owned by the sweep; null on the host. For a sweep
@@ -122,6 +59,8 @@ struct SweepOptions {
   /// Of the sweeps to come, where a kernel is compiled for each; others are when they are asked
   /// for.
   std::vector<Norm> norms = {Norm::none};
+  /// The most sweeps of a pass over memory; fewer where the update allows fewer.
+  std::int64_t sweeps_per_pass = 1;
   /// Ranks that make the same sweep at the same time, so that one compiles for all; null: this one
   /// alone.
   const Communicator* communicator = nullptr;
@@ -151,6 +90,8 @@ class Backend {
   virtual std::optional<std::string> cannot_sweep_because(const problem::Model&) const {
     return std::nullopt;
   }
+  /// Returns why a pass over memory cannot do several sweeps of a model, or nothing.
+  virtual std::optional<std::string> cannot_pass_because(const problem::Model&) const;
   /// Makes the sweep of a model, which must outlive it. Throws unavailable where the backend or its
   /// sweep of this model is not.
   virtual std::unique_ptr<Sweep> make(const problem::Model& model,

@@ -8,7 +8,7 @@
 
 #include <halocline/error.hpp>
 
-#include "solver/engine/schedules/single_sweeps.hpp"
+#include "solver/engine/schedules/pass_stepper.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::bench {
@@ -23,9 +23,9 @@ std::optional<std::string> need_rows(const WayPlace& place) {
   return std::nullopt;
 }
 
-class MovedStepper final : public solver::SingleSweeps {
+class MovedStepper final : public solver::PassStepper {
  public:
-  MovedStepper(solver::Runner& runner, HaloMover& mover) : SingleSweeps(runner), mover_(mover) {}
+  MovedStepper(solver::Runner& runner, HaloMover& mover) : PassStepper(runner), mover_(mover) {}
 
  private:
   void exchange_and_sweep(const solver::Step& step, Stream stream) override {

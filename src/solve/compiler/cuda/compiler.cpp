@@ -2,9 +2,11 @@
 #include "compiler/cuda/compiler.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 
 #include "base/process/variables.hpp"
 #include "compiler/compiler_files.hpp"
+#include "compiler/kept_code.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/runtime.hpp"
 #include "device/gpu.hpp"
@@ -30,6 +33,7 @@ constexpr int success = 0;
 /// The functions that are used, as nvrtc.h declares them.
 struct Nvrtc {
   std::string path, version;
+  std::uintmax_t bytes = 0;  ///< of its file, which differ where builds of one version do
 
   const char* (*error_text)(int) = nullptr;
   int (*count_architectures)(int*) = nullptr;
@@ -59,6 +63,8 @@ Loaded load() {
   LoadedLibrary opened = load_library(wanted, files);
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
   Nvrtc nvrtc{.path = opened.found.file.string(), .version = opened.version};
+  std::error_code ignored;
+  nvrtc.bytes = std::filesystem::file_size(nvrtc.path, ignored);
   Symbols symbols(opened.handle);
   symbols.find("nvrtcGetErrorString", nvrtc.error_text);
   symbols.find("nvrtcGetNumSupportedArchs", nvrtc.count_architectures);
@@ -174,6 +180,33 @@ const LibraryFunctions& library_functions() {
   return functions;
 }
 
+/// What a compiled kernel depends on.
+std::string key_of(const Source& source, int capability) {
+  std::string texts = source.text;
+  for (const Header& header : source.headers)
+    texts += fmt::format("\n{}\n{}", header.name, header.text);
+  const Nvrtc& nvrtc = *loaded().nvrtc;
+  return fmt::format("NVRTC {}\nof {} bytes\nfor the driver's {}\nsm_{}\n{}\n{}\n{}", nvrtc.version,
+                     nvrtc.bytes, device::gpus().driver, capability,
+                     fmt::join(compiler_options, " "), source.kernel, content_hash(texts));
+}
+
+/// Returns the code that an earlier run kept, or compiles it and keeps it.
+Code kept_or_compiled(const Source& source, int capability) {
+  static const std::optional<std::string> folder = folder_of_kept_code(current_variables());
+  if (!folder || no_compiler_because()) return compile_for(source, capability);
+  const KeptCode kept(*folder);
+  const std::string key = key_of(source, capability);
+  if (const auto content = kept.find(key)) {
+    const std::size_t end_of_name = content->find('\n');
+    if (end_of_name != std::string::npos)
+      return {.image = content->substr(end_of_name + 1), .kernel = content->substr(0, end_of_name)};
+  }
+  const Code code = compile_for(source, capability);
+  kept.keep(key, code.kernel + "\n" + code.image);
+  return code;
+}
+
 }  // namespace
 
 std::optional<std::string> no_compiler_because() {
@@ -181,15 +214,18 @@ std::optional<std::string> no_compiler_because() {
   return all.nvrtc ? std::nullopt : std::optional(all.why_not);
 }
 
-Code compile(const Source& source) {
-  static std::mutex one_at_a_time;
+Code compile(const Source& source, int capability) {
+  static std::mutex of_known;
   static std::map<std::string, Code> known;
-  const int capability = device::cuda::compute_capability();
-  const std::lock_guard guard(one_at_a_time);
   const std::string key = fmt::format("{}\n{}\n{}", capability, source.kernel, source.text);
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
-  return known[key] = compile_for(source, capability);
+  {
+    const std::lock_guard guard(of_known);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+  }
+  const Code code = kept_or_compiled(source, capability);
+  const std::lock_guard guard(of_known);
+  return known[key] = code;
 }
 
 Code compile_for(const Source& source, int capability) {

@@ -35,12 +35,13 @@ inline constexpr const char* compiler_options[] = {"--std=c++20", "--fmad=false"
 /// Returns why there is no compiler here, with what to do; nothing if there is one.
 std::optional<std::string> no_compiler_because();
 
-/// Compiles a source for the current GPU, with the bits of the host: no contraction, no
-/// approximation. The same source is compiled once in a process. Throws unavailable where
-/// no_compiler_because() gives a reason, and internal, with the compiler's output, for wrong
-/// sources. Callable from any thread. Takes about a second.
-Code compile(const Source& source);
-/// Compiles for GPUs of that compute capability (90: 9.0), which need not be here.
+/// Compiles a source for GPUs of that compute capability (90: 9.0), with the bits of the host: no
+/// contraction, no approximation. The same source is compiled once in a process. Throws unavailable
+/// where no_compiler_because() gives a reason, and internal, with the compiler's output, for wrong
+/// sources. Callable from any thread. Takes some seconds, or some milliseconds where an earlier run
+/// of this user has compiled it: see compiler/kept_code.hpp.
+Code compile(const Source& source, int capability);
+/// The same, anew.
 Code compile_for(const Source& source, int capability);
 
 /// Code on the current GPU.

@@ -6,9 +6,14 @@
 
 namespace halocline::solver {
 
-std::int64_t batch_sweeps_of(const Case& the_case) {
-  const std::int64_t even =
-      static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth;
+std::int64_t period_of(const Case& the_case, std::int64_t sweeps_per_pass) {
+  // A pass of several sweeps fills halos first, and leaves half of the levels to the next.
+  if (sweeps_per_pass > 1) return 2 * sweeps_per_pass;
+  return static_cast<std::int64_t>(the_case.levels()) * the_case.halo_depth;
+}
+
+std::int64_t batch_sweeps_of(const Case& the_case, std::int64_t sweeps_per_pass) {
+  const std::int64_t even = period_of(the_case, sweeps_per_pass);
   const bool has_norms = the_case.norm != Norm::none;
   const std::int64_t period = has_norms ? std::lcm(even, the_case.norm_every) : even;
   const std::int64_t unit = period <= longest_period ? period : std::min(even, longest_period);

@@ -17,8 +17,11 @@ inline constexpr std::int64_t fewest_batch_sweeps = 64;
 inline constexpr std::int64_t longest_period = 256;
 inline constexpr std::int64_t most_batch_sweeps = longest_period + fewest_batch_sweeps;
 
+/// Returns after how many sweeps the levels and deep halos are as before.
+std::int64_t period_of(const Case& the_case, std::int64_t sweeps_per_pass);
+
 /// Returns the sweeps of a batch of this case: a number after which levels, deep halos and, if it
 /// can be, norms are at its end as at its beginning. Then one graph serves all batches.
-std::int64_t batch_sweeps_of(const Case& the_case);
+std::int64_t batch_sweeps_of(const Case& the_case, std::int64_t sweeps_per_pass);
 
 }  // namespace halocline::solver

@@ -16,51 +16,50 @@
 namespace halocline::solver {
 namespace {
 
-// The next sweep reduces the norm of a sweep.
-constexpr std::int64_t lag = 1;
-
 class GpuStopping final : public Stopping {
  public:
   GpuStopping(const GpuStoppingParts& parts, const RunState& start)
       : Stopping(parts.the_case, start),
         parts_(parts),
-        batch_sweeps_(batch_sweeps_of(parts.the_case)),
+        lag_(parts.sweeps_per_pass > 1 ? 0 : 1),
+        batch_sweeps_(batch_sweeps_of(parts.the_case, parts.sweeps_per_pass)),
         sent_(first() / batch_sweeps_),
         on_device_(
             device::allocate(Memory::device, static_cast<std::int64_t>(sizeof(DeviceState)))) {
     if (parts.gather != nullptr) branch_.emplace();
+    const std::int64_t of_pass = stencil::most_sweeps_of_pass * stencil::bytes_of_pass_norms;
     for (auto& of_sweep : partial_norms_)
-      of_sweep = device::allocate(Memory::device, stencil::bytes_of_partial_norms);
+      of_sweep = device::allocate(
+          Memory::device,
+          std::max<std::int64_t>(lag_ > 0 ? 0 : of_pass, stencil::bytes_of_partial_norms));
     for (Batch& batch : batches_)
       batch.on_host = device::allocate(Memory::pinned,
                                        batch_sweeps_ * static_cast<std::int64_t>(sizeof(double)));
   }
 
-  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
-    arguments.stop = &on_device().stop;
-    if (has_norm(sweep)) arguments.partial_norms = partial_norms_of(sweep);
-    if (!has_norm(sweep - lag)) return;
-    if (parts_.gather == nullptr)
-      arguments.reduction = reduction_in(sweep);
-    else
-      reduce_share(reduction_in(sweep), branch_->fork(stream));
+  void begin(stencil::Pass& pass, Stream stream) override {
+    const std::int64_t first = pass.first_sweep, last = first + pass.sweeps - 1;
+    pass.stop = &on_device().stop;
+    pass.norms = norms_of(pass);
+    if (has_norm(last)) pass.norms.parts = partial_norms_of(last);
+    if (lag_ == 0) {
+      if (pass.norms.kind != Norm::none) pass.norms.parts = partial_norms_of(0);
+      return;
+    }
+    pass.reduction = reduction_in(first);
+    if (!has_norm(first - lag_)) pass.reduction.parts = nullptr;
+    if (parts_.gather != nullptr && pass.reduction.parts != nullptr) {
+      reduce_share(pass.reduction, branch_->fork(stream));
+      pass.reduction = {};
+    }
   }
 
   // The exchange of this sweep comes before the gather: more waits for it.
-  void end(std::int64_t sweep, Stream stream) override {
-    if (parts_.gather == nullptr || !has_norm(sweep - lag)) return;
-    reduce_gathered(reduction_in(sweep), branch_->get());
+  void end(const stencil::Pass& pass, Stream stream) override {
+    if (lag_ == 0) return reduce_those_of(pass);
+    if (parts_.gather == nullptr || !has_norm(pass.first_sweep - lag_)) return;
+    reduce_gathered(reduction_in(pass.first_sweep), branch_->get());
     branch_->join(stream);
-  }
-
-  void begin_batch(std::int64_t first, stencil::SweepBatch& batch) override {
-    const std::int64_t last = first + batch.count - 1;
-    batch.norm = the_case().norm;
-    batch.norm_every = the_case().norm_every;
-    batch.first_norm = (batch.norm_every - first % batch.norm_every) % batch.norm_every;
-    batch.reduction = reduction_in(first);
-    if (!has_norm(first - lag)) batch.reduction.parts = nullptr;
-    if (has_norm(last)) batch.partial_norms = partial_norms_of(last);
   }
 
   std::int64_t batch_sweeps() const override { return batch_sweeps_; }
@@ -74,23 +73,28 @@ class GpuStopping final : public Stopping {
     return stopping_sweep_.has_value();
   }
 
-  /// Sweep n - 1 reduced the norm of sweep n - 2, the last one that can stop a run before n sweeps.
+  /// The norm of sweep n - 2 is the last one that can stop a run before n sweeps; sweep n - 1
+  /// reduced it, or the pass that it was in.
   bool stopped_within(std::int64_t sweeps) override {
     if (sweeps <= first()) return false;
-    const std::int64_t last = (sweeps - lag) / batch_sweeps_;
-    look_at(last - 1, sweeps - lag);
+    const std::int64_t last = (sweeps - 1) / batch_sweeps_;
+    look_at(last - 1, sweeps - 1);
     if (!batches_[index_of(last)].is_sent) copy(last);
-    look_at(last, sweeps - lag);
+    look_at(last, sweeps - 1);
+    // The norm of the last sweep of this batch is in it, too, and to be entered later.
+    if (lag_ == 0 && sweeps % batch_sweeps_ == 0) batches_[index_of(last)].is_sent = true;
     return stopping_sweep_.has_value();
   }
 
   /// The next sweep reduces it again: all ranks have one all-reduce more, and nothing else changes.
   std::optional<double> norm_of_last(std::int64_t sweeps) override {
     if (!has_norm(sweeps - 1)) return std::nullopt;
-    stencil::NormReduction reduction = reduction_in(sweeps - 1 + lag);
-    reduction.norm = &on_device().asked;
-    reduction.stop = nullptr;
-    reduce_now(reduction);
+    stencil::NormReduction reduction = reduction_in(sweeps - 1 + lag_);
+    if (lag_ > 0) {
+      reduction.norm = &on_device().asked;
+      reduction.stop = nullptr;
+      reduce_now(reduction);
+    }
     double norm = 0;
     device::copy(&norm, reduction.norm, sizeof norm, parts_.stream);
     link::wait_for(parts_.communicator, parts_.stream);
@@ -98,8 +102,8 @@ class GpuStopping final : public Stopping {
   }
 
   std::int64_t finish(std::int64_t sweeps) override {
-    if (has_norm(sweeps - 1)) reduce_now(reduction_in(sweeps - 1 + lag));
-    const std::int64_t last = (sweeps - 1 + lag) / batch_sweeps_;
+    if (lag_ > 0 && has_norm(sweeps - 1)) reduce_now(reduction_in(sweeps - 1 + lag_));
+    const std::int64_t last = (sweeps - 1 + lag_) / batch_sweeps_;
     for (std::int64_t batch = sent_; batch <= last; ++batch) {
       // One batch more than there is memory for, if the last sweep begins a batch.
       look_at(batch - 2, sweeps);
@@ -110,7 +114,8 @@ class GpuStopping final : public Stopping {
   }
 
  private:
-  /// In device memory. A norm is stored at the position of the sweep that reduces it.
+  /// In device memory. A norm is stored at the position of the sweep that reduces it: its own, or
+  /// the next.
   struct DeviceState {
     double norms[2][most_batch_sweeps];
     double asked;
@@ -133,13 +138,23 @@ class GpuStopping final : public Stopping {
 
   /// The reduction that a sweep does.
   stencil::NormReduction reduction_in(std::int64_t sweep) const {
-    return {.parts = partial_norms_of(sweep - lag),
+    return {.parts = partial_norms_of(lag_ > 0 ? sweep - lag_ : 0),
             .kind = the_case().norm,
             .norm = &on_device().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
             .stop = &on_device().stop,
             .tolerance = the_case().tolerance.value_or(-1),
             .least = the_case().least_norm,
             .all_reduce = parts_.all_reduce};
+  }
+
+  /// Reduces the norms of a pass at once, before the next overwrites what this one read.
+  void reduce_those_of(const stencil::Pass& pass) {
+    if (pass.norms.kind == Norm::none) return;
+    stencil::NormReduction reduction = reduction_in(pass.first_sweep);
+    if (pass.sweeps > 1)
+      for (std::int64_t i = 0; i < pass.sweeps; ++i)
+        if (has_norm(pass.first_sweep + i)) reduction.sweeps |= 1u << i;
+    reduce_now(reduction);
   }
 
   /// The reduction that a sweep does, in launches of its own.
@@ -187,7 +202,7 @@ class GpuStopping final : public Stopping {
         [&] { return batch.arrived.reached(); });
     const auto* norms = static_cast<const double*>(batch.on_host.get());
     for (std::int64_t i = 0; i < batch_sweeps_ && !stopping_sweep_; ++i) {
-      const std::int64_t sweep = number * batch_sweeps_ + i - lag;
+      const std::int64_t sweep = number * batch_sweeps_ + i - lag_;
       if (sweep < entered_ || sweep >= sweeps) continue;
       entered_ = sweep + 1;
       if (has_norm(sweep) && enter(sweep, norms[i])) stopping_sweep_ = sweep;
@@ -196,6 +211,9 @@ class GpuStopping final : public Stopping {
 
   GpuStoppingParts parts_;
   std::optional<device::Branch> branch_;  // for norms that are gathered while a sweep runs
+  /// Sweeps between a sweep and the one that reduces its norm: 1, so that no rank waits for it; 0
+  /// where a pass has several, since the next one overwrites what it read.
+  std::int64_t lag_;
   std::int64_t batch_sweeps_;
   std::int64_t sent_;         // batches, including those before the run
   std::int64_t entered_ = 0;  // sweeps whose norms were looked at

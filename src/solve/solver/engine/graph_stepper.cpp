@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solver/engine/graph_stepper.hpp"
 
+#include <utility>
+
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
+#include "solver/engine/batch.hpp"
 #include "solver/engine/stopping.hpp"
 
 namespace halocline::solver {
@@ -17,9 +20,9 @@ constexpr int fewest_uses = 4, batches_to_look_ahead = 64;
 
 /// Whether such a batch ends with the same level and halo depth as it began, so that the next one
 /// can have the same key. Excludes the last sweeps of a run, whose regions shrink.
-bool recurs(const Case& the_case, std::int64_t first, std::int64_t count) {
-  return count > 1 &&
-         count % (static_cast<std::int64_t>(the_case.model->levels()) * the_case.halo_depth) == 0 &&
+bool recurs(const Run& run, std::int64_t first, std::int64_t count) {
+  const Case& the_case = run.the_case;
+  return count > 1 && count % period_of(the_case, run.sweeps_per_pass) == 0 &&
          first + count + the_case.halo_depth <= the_case.sweeps;
 }
 
@@ -44,23 +47,30 @@ bool GraphStepper::pays(const Run& run, const GraphKey& key, std::int64_t count)
   int uses = 0;
   for (int batch = 1; batch <= batches_to_look_ahead && uses < fewest_uses; ++batch) {
     const std::int64_t later = run.at.sweep + batch * count;
-    if (!recurs(run.the_case, later, count)) return false;
+    if (!recurs(run, later, count)) return false;
     if (key_of(run, later, count) == key) ++uses;
   }
   return uses == fewest_uses;
 }
 
-const device::Graph& GraphStepper::graph_of(const GraphKey& key, const Run& run,
-                                            std::int64_t count) {
+const GraphStepper::Recorded& GraphStepper::recorded(const GraphKey& key, const Run& run,
+                                                     std::int64_t count) {
   auto graph = recorded_.find(key);
   if (graph == recorded_.end()) {
+    const std::int64_t end = run.at.sweep + count;
+    Run copy = run;
+    copy.graph_first = first_sweep_ ? static_cast<const long long*>(first_sweep_.get()) : nullptr;
+    copy.recorded_first = run.at.sweep;
+    copy.held.clear();
     const auto queue_batch = [&] {
-      Run copy = run;
-      copy.graph_first = first_sweep_ ? static_cast<const long long*>(first_sweep_.get()) : nullptr;
-      copy.recorded_first = run.at.sweep;
-      while (copy.at.sweep < run.at.sweep + count) stepper_.advance(copy, 1);
+      while (copy.at.sweep < end) stepper_.advance(copy, end - copy.at.sweep);
     };
-    graph = recorded_.emplace(key, device::Graph::record(stream_, queue_batch)).first;
+    device::Graph queued = device::Graph::record(stream_, queue_batch);
+    for (Held& pass : copy.held) pass.sweeps -= run.at.sweep;
+    graph = recorded_
+                .emplace(key, Recorded{std::move(queued), std::move(copy.held),
+                                       copy.sweeps_in_passes - run.sweeps_in_passes})
+                .first;
   }
   return graph->second;
 }
@@ -80,13 +90,17 @@ void GraphStepper::send_first_sweep(std::int64_t first, std::int64_t turn) {
 
 void GraphStepper::advance(Run& run, std::int64_t most) {
   const std::int64_t count = run.stopping.batch_sweeps();
-  if (most != count || !recurs(run.the_case, run.at.sweep, count)) return stepper_.advance(run, 1);
+  if (most != count || !recurs(run, run.at.sweep, count)) return stepper_.advance(run, most);
   const GraphKey key = key_of(run, run.at.sweep, count);
-  if (graphs_ == Graphs::where_they_pay && !pays(run, key, count)) return stepper_.advance(run, 1);
+  if (graphs_ == Graphs::where_they_pay && !pays(run, key, count))
+    return stepper_.advance(run, most);
   if (run.the_case.model->depends_on_time()) send_first_sweep(run.at.sweep, key.turn);
-  const device::Graph& graph = graph_of(key, run, count);
-  clock_.time(stream_, 0, [&] { graph.launch(stream_); });
-  run.at.sweep += count;
+  const Recorded& batch = recorded(key, run, count);
+  clock_.time(stream_, 0, [&] { batch.graph.launch(stream_); });
+  const std::int64_t first = run.at.sweep;
+  for (const Held& pass : batch.passes)
+    run.finish_pass(first + pass.sweeps - run.at.sweep, pass.level, pass.ends_early);
+  run.sweeps_in_passes += batch.sweeps_in_passes;
   run.sweeps_in_graphs += count;
 }
 

@@ -51,14 +51,19 @@ class GraphStepper final : public Stepper {
   };
   static GraphKey key_of(const Run& run, std::int64_t first, std::int64_t count);
   bool pays(const Run& run, const GraphKey& key, std::int64_t count) const;
-  const device::Graph& graph_of(const GraphKey& key, const Run& run, std::int64_t count);
+  struct Recorded {
+    device::Graph graph;
+    std::vector<Held> passes;  ///< with sweeps counted from the batch's first
+    std::int64_t sweeps_in_passes;
+  };
+  const Recorded& recorded(const GraphKey& key, const Run& run, std::int64_t count);
   void send_first_sweep(std::int64_t first, std::int64_t turn);
 
   Stepper& stepper_;
   Graphs graphs_;
   Stream stream_;
   device::StreamClock clock_;
-  std::map<GraphKey, device::Graph> recorded_;
+  std::map<GraphKey, Recorded> recorded_;
   // The number of a launch's first sweep, in device memory and for each turn in pinned; null where
   // no kernel asks for the time.
   std::shared_ptr<void> first_sweep_, on_host_;

@@ -146,7 +146,7 @@ double bytes_of_field(const Case& the_case, const Grid& grid) {
 
 std::size_t arrays_of(const Case& the_case) {
   const problem::Model& model = *the_case.model;
-  return model.levels() * model.updates().size() + model.coefficients.size();
+  return the_case.levels() * model.updates().size() + model.coefficients.size();
 }
 
 double bytes_of_all(const Case& the_case, const Grid& grid) {
@@ -162,7 +162,7 @@ FieldStorage make_field(const Case& the_case, const Grid& grid, std::int64_t dep
 
 Levels make_levels(const Case& the_case, const Grid& grid, std::int64_t depth, Memory memory) {
   const problem::Model& model = *the_case.model;
-  const std::size_t count = model.levels();
+  const std::size_t count = the_case.levels();
   // Arrays by level, for each field that does not follow another.
   std::vector<Level> arrays(model.fields.size());
   for (std::size_t f = 0; f < model.fields.size(); ++f)

@@ -15,7 +15,7 @@ namespace halocline::solver {
 
 /// The fields of a case at one time, in the model's order.
 using Level = std::vector<FieldStorage>;
-/// As many as Model::levels(); a run writes them in turn. A field that follows another shares its
+/// As many as Case::levels(); a run writes them in turn. A field that follows another shares its
 /// memory with it, one level later.
 using Levels = std::vector<Level>;
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <halocline/error.hpp>
+
 #include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/queue.hpp"
@@ -55,11 +57,15 @@ class MpiStopping final : public Stopping {
                     comm::NonblockingAllReduce(communicator)},
         slots_{NormSlot(!stream.is_host()), NormSlot(!stream.is_host())} {}
 
-  void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) override {
-    if (has_norm(sweep)) arguments.norm_sum = slot_of(sweep).begin(stream);
+  void begin(stencil::Pass& pass, Stream stream) override {
+    if (pass.sweeps != 1)
+      throw Error(ErrorKind::internal, "a pass of several sweeps has norms that the host reduces");
+    pass.norms = norms_of(pass);
+    if (pass.norms.kind != Norm::none) pass.norms.sum = slot_of(pass.first_sweep).begin(stream);
   }
 
-  void end(std::int64_t sweep, Stream stream) override {
+  void end(const stencil::Pass& pass, Stream stream) override {
+    const std::int64_t sweep = pass.first_sweep;
     // If halos were exchanged, a GPU has finished the previous sweep by now, too.
     offer_pending();
     if (!has_norm(sweep)) return;

@@ -86,6 +86,7 @@ Runner::Runner(const Case& the_case, const RunnerParts& parts)
   for (const std::string& note : exchange_info().notes) notes_.add(note);
   norms_stay_ = parts_.target.gpu && !needs_progress();
   if (norms_stay_ && parts_.communicator.size() > 1 && case_.norm != Norm::none) make_all_reduce();
+  limit_passes();
 }
 
 void Runner::make_all_reduce() {
@@ -177,8 +178,27 @@ std::optional<std::string> Runner::no_graphs_because() const {
   return std::nullopt;
 }
 
+std::optional<std::string> Runner::no_passes_because() const {
+  if (!parts_.target.gpu)
+    return fmt::format("backend {} makes one sweep at a time", parts_.target.backend->name());
+  if (needs_progress()) return "the host moves its halos";
+  if (!norms_stay_) return "MPI reduces norms";
+  if (gather_) return "norms are gathered between nodes";
+  return std::nullopt;
+}
+
+/// Sets the most sweeps of a pass, the same on every rank.
+void Runner::limit_passes() {
+  if (case_.sweeps_per_pass == 1 || no_passes_because()) return;
+  const stencil::Pass like{
+      .in = levels_[0], .out = levels_[1], .region = grid_.owned(), .coefficients = coefficients_};
+  sweeps_per_pass_ = -comm::max_over_ranks(
+      parts_.communicator, -parts_.sweep.sweeps_in_pass(case_.sweeps_per_pass, like));
+}
+
 /// Reduces norms on the GPUs unless exchanges need the host between two sweeps.
-std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start) const {
+std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start,
+                                               std::int64_t sweeps_per_pass) const {
   const Stream stream = parts_.target.stream();
   if (!norms_stay_) return make_mpi_stopping(parts_.communicator, the_case, start, stream);
   return make_gpu_stopping({.communicator = parts_.communicator,
@@ -186,7 +206,8 @@ std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunSt
                             .sweep = parts_.sweep,
                             .all_reduce = all_reduce_ ? &all_reduce_->on_gpu() : nullptr,
                             .gather = gather_.get(),
-                            .stream = stream},
+                            .stream = stream,
+                            .sweeps_per_pass = sweeps_per_pass},
                            start);
 }
 
@@ -197,13 +218,16 @@ double Runner::compile_seconds() const {
   return seconds;
 }
 
-std::int64_t Runner::batch_sweeps() const { return norms_stay_ ? batch_sweeps_of(case_) : 1; }
+std::int64_t Runner::batch_sweeps() const {
+  return norms_stay_ ? batch_sweeps_of(case_, sweeps_per_pass()) : 1;
+}
 
 Runner::Result Runner::run(const Case& the_case, const Execution& execution,
                            const AfterSweep& after_sweep, const RunState& start,
                            const Pauses& pauses) {
   std::unique_ptr<Stopping> stopping;
-  comm::together(parts_.communicator, [&] { stopping = stopping_for(the_case, start); });
+  comm::together(parts_.communicator,
+                 [&] { stopping = stopping_for(the_case, start, execution.sweeps_per_pass); });
   if (const auto why_not = unavailable(*execution.schedule))
     throw Error(ErrorKind::internal, fmt::format("schedule {} has no stepper: {}",
                                                  execution.schedule->name(), *why_not));
@@ -212,7 +236,10 @@ Runner::Result Runner::run(const Case& the_case, const Execution& execution,
   if (execution.graphs != Graphs::none)
     stepper = &in_graphs.emplace(*stepper, execution.graphs, parts_.target.stream(),
                                  comm::recorder(parts_.communicator));
-  const Run run{.the_case = the_case, .stopping = *stopping, .at = start};
+  const Run run{.the_case = the_case,
+                .stopping = *stopping,
+                .at = start,
+                .sweeps_per_pass = execution.sweeps_per_pass};
   const LoopResult done = run_loop(
       *this, *stepper, run, [&](std::int64_t sweep) { after_sweep(sweep, *stopping); }, pauses);
   return {done, std::move(stopping)};

@@ -39,6 +39,7 @@ struct RunnerParts {
 struct Execution {
   const Schedule* schedule = nullptr;
   Graphs graphs = Graphs::none;
+  std::int64_t sweeps_per_pass = 1;  ///< the most of a pass over memory
 };
 
 class Runner {
@@ -84,6 +85,10 @@ class Runner {
   bool calls_between_nodes() const;
   /// Whether exchanges need the host to advance them.
   bool needs_progress() const;
+  /// Returns why passes over memory cannot be of several sweeps, or nothing.
+  std::optional<std::string> no_passes_because() const;
+  /// Returns the most sweeps of a pass: at most the case's, 1 where they cannot be.
+  std::int64_t sweeps_per_pass() const { return sweeps_per_pass_; }
   /// Whether the GPUs reduce norms without the host.
   bool norms_stay_on_gpus() const { return norms_stay_; }
   /// Returns how long kernels of ghosts and of the steppers made so far took to compile.
@@ -110,8 +115,10 @@ class Runner {
  private:
   const MadeStepper& stepper_of(const Schedule& schedule);
   void make_all_reduce();
+  void limit_passes();
   std::string open_gather();
-  std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start) const;
+  std::unique_ptr<Stopping> stopping_for(const Case& the_case, const RunState& start,
+                                         std::int64_t sweeps_per_pass) const;
 
   RunnerParts parts_;
   Case case_;
@@ -125,6 +132,7 @@ class Runner {
   LevelExchange exchange_;
   exchange::Choice transports_;
   bool norms_stay_ = false;
+  std::int64_t sweeps_per_pass_ = 1;
   std::optional<links::GpuAllReduce> all_reduce_;
   std::unique_ptr<transport::Gather> gather_;
   std::map<const Schedule*, MadeStepper> steppers_;  // those made so far

@@ -17,8 +17,14 @@ Stopping::Stopping(const Case& the_case, const RunState& start)
   enter(sweep, norm);
 }
 
-void Stopping::begin_batch(std::int64_t, stencil::SweepBatch&) {
-  throw Error(ErrorKind::internal, "a batch of sweeps cannot have norms that the host reduces");
+stencil::PassNorms Stopping::norms_of(const stencil::Pass& pass) const {
+  const std::int64_t every = case_.norm_every;
+  stencil::PassNorms norms{.first = (every - pass.first_sweep % every) % every, .every = every};
+  const std::int64_t last = pass.first_sweep + pass.sweeps - 1;
+  if (case_.norm != Norm::none && (norms.first < pass.sweeps || has_norm(last)))
+    norms.kind = case_.norm;
+  if (pass.sweeps == 1) norms.first = 0;
+  return norms;
 }
 
 bool Stopping::would_stop(double norm) const {

@@ -12,7 +12,7 @@
 
 #include "solver/case.hpp"
 #include "solver/engine/stepper.hpp"
-#include "stencil/persistent.hpp"
+#include "stencil/sweep.hpp"
 #include "transport/transport.hpp"
 
 namespace halocline::solver {
@@ -28,10 +28,11 @@ class Stopping {
   Stopping(const Stopping&) = delete;
   Stopping& operator=(const Stopping&) = delete;
 
-  /// Sets the norm's destination in the arguments of a sweep that has a norm.
-  virtual void begin(std::int64_t sweep, stencil::SweepArguments& arguments, Stream stream) = 0;
-  /// Call it after queueing each sweep.
-  virtual void end(std::int64_t sweep, Stream stream) = 0;
+  /// Sets which sweeps of a pass have norms, at most sweeps_at_once() sweeps, and where they go.
+  /// Throws internal for several sweeps where norms need the host.
+  virtual void begin(stencil::Pass& pass, Stream stream) = 0;
+  /// Call it after queueing each pass of one sweep.
+  virtual void end(const stencil::Pass& pass, Stream stream) = 0;
   /// Returns how many sweeps, from a multiple of this number on, may begin before the next call of
   /// stops_before(). The work that begin() and end() queue for them depends only on their numbers.
   virtual std::int64_t batch_sweeps() const { return 1; }
@@ -39,9 +40,6 @@ class Stopping {
   std::int64_t sweeps_at_once(std::int64_t sweep) const {
     return batch_sweeps() - sweep % batch_sweeps();
   }
-  /// Sets the destinations of the norms of a batch, at most sweeps_at_once() sweeps in one launch;
-  /// replaces begin() and end(). Throws internal where norms need the host.
-  virtual void begin_batch(std::int64_t first, stencil::SweepBatch& batch);
   /// Returns true if the run stops before this sweep; the same on all ranks.
   virtual bool stops_before(std::int64_t sweep) = 0;
   /// Returns true if the run stops before the sweep after which `sweeps` are done, so that they do
@@ -69,6 +67,8 @@ class Stopping {
   const Case& the_case() const { return case_; }
   /// Whether a sweep of this run has a norm.
   bool has_norm(std::int64_t sweep) const { return sweep >= first_ && case_.wants_norm(sweep); }
+  /// Returns which sweeps of a pass have norms.
+  stencil::PassNorms norms_of(const stencil::Pass& pass) const;
   std::int64_t first() const { return first_; }  ///< number of the run's first sweep
 
  private:
@@ -92,6 +92,7 @@ struct GpuStoppingParts {
   /// Null, or gathers the ranks' parts of norms where kernels cannot reach all ranks.
   transport::Gather* gather;
   Stream stream;
+  std::int64_t sweeps_per_pass = 1;  ///< the most of a pass over memory
 };
 
 /// Reduces norms on the GPUs. The host queues sweeps far ahead; those after the sweep that stops

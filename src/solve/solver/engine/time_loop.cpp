@@ -16,20 +16,58 @@ namespace halocline::solver {
 bool Pauses::is_due(std::int64_t sweeps) const {
   return std::any_of(intervals.begin(), intervals.end(),
                      [&](std::int64_t interval) { return sweeps % interval == 0; }) ||
-         (one_later && sweeps > 0 && (sweeps - 1) % *one_later == 0);
+         (later && sweeps >= later->sweeps && (sweeps - later->sweeps) % later->interval == 0);
 }
 
 std::int64_t Pauses::sweeps_left(std::int64_t sweeps) const {
   std::int64_t left = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t interval : intervals) left = std::min(left, interval - sweeps % interval);
-  if (one_later) left = std::min(left, sweeps == 0 ? 1 : *one_later - (sweeps - 1) % *one_later);
+  if (later)
+    left = std::min(left, sweeps < later->sweeps
+                              ? later->sweeps - sweeps
+                              : later->interval - (sweeps - later->sweeps) % later->interval);
   return left;
 }
+
+namespace {
+
+/// Of sweeps that are done again: nothing stops them. They have their norms, which nobody reads,
+/// for kernels without one may not have been compiled.
+class NeverStopping final : public Stopping {
+ public:
+  NeverStopping(const Case& the_case, const RunState& start, stencil::Sweep& sweep)
+      : Stopping(the_case, start), sweep_(sweep) {}
+  void begin(stencil::Pass& pass, Stream) override {
+    pass.norms = norms_of(pass);
+    pass.norms.parts = sweep_.room_for_partial_norms();
+  }
+  void end(const stencil::Pass&, Stream) override {}
+  bool stops_before(std::int64_t) override { return false; }
+  std::optional<double> norm_of_last(std::int64_t) override { return std::nullopt; }
+  std::int64_t finish(std::int64_t sweeps) override { return sweeps; }
+
+ private:
+  stencil::Sweep& sweep_;
+};
+
+/// Returns the level with the result of the sweeps that count. Where the run stopped within a pass,
+/// its first sweeps are queued again, one by one.
+std::size_t level_of(std::int64_t counted, const Run& run, Stepper& stepper,
+                     stencil::Sweep& sweep) {
+  const Held held = run.held_at(counted);
+  if (held.sweeps == counted) return held.level;
+  const RunState start{.sweep = held.sweeps, .level = held.level};
+  NeverStopping stopping(run.the_case, start, sweep);
+  Run again{.the_case = run.the_case, .stopping = stopping, .at = start};
+  while (again.at.sweep < counted) stepper.advance(again, counted - again.at.sweep);
+  return again.at.level;
+}
+
+}  // namespace
 
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
                     const Pauses& pauses) {
   const std::int64_t sweeps = run.the_case.sweeps;
-  const RunState start = run.at;
   const Stream stream = runner.target().stream();
   Recorder& recorder = comm::recorder(runner.communicator());
   comm::barrier(runner.communicator());
@@ -64,6 +102,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
     after_sweep(run.at.sweep - 1);
   }
   const std::int64_t counted = run.stopping.finish(run.at.sweep);
+  const std::size_t last_level = level_of(counted, run, stepper, runner.sweep());
   link::wait_for(runner.communicator(), stream);
   // Throws if a kernel gave up waiting for a neighbour.
   for (std::int64_t level = 0; level < runner.exchange().levels(); ++level)
@@ -72,12 +111,11 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());
   recorder.collect();
-  // Surplus sweeps have not overwritten the level of the last sweep that counts.
-  const auto done = static_cast<std::size_t>(counted - start.sweep);
   return {.sweeps = counted,
-          .level = (start.level + done) % runner.levels().size(),
+          .level = last_level,
           .exchanges = run.exchanges,
           .sweeps_in_graphs = run.sweeps_in_graphs,
+          .sweeps_in_passes = run.sweeps_in_passes,
           .first_sweep_seconds = first_sweep_seconds,
           .loop_seconds = loop_seconds};
 }

@@ -18,6 +18,7 @@ struct LoopResult {
   std::size_t level;              ///< the level with the result
   std::int64_t exchanges;         ///< queued outside graphs
   std::int64_t sweeps_in_graphs;  ///< of the sweeps queued
+  std::int64_t sweeps_in_passes;  ///< of the sweeps queued, by several a pass over memory
   double first_sweep_seconds, loop_seconds;  ///< of this rank; the loop excludes the first sweep
 };
 
@@ -25,10 +26,14 @@ struct LoopResult {
 using AfterSweep = std::function<void(std::int64_t sweep)>;
 
 /// When a run pauses so that its fields can be read: at multiples of an interval of sweeps,
-/// optionally one sweep later, or on request, but not after the last sweep.
+/// optionally some sweeps later, or on request, but not after the last sweep.
 struct Pauses {
   std::vector<std::int64_t> intervals = {};
-  std::optional<std::int64_t> one_later = {};  ///< an interval
+  /// As many sweeps, at most the interval, after its multiples.
+  struct Later {
+    std::int64_t interval, sweeps;
+  };
+  std::optional<Later> later = {};
   /// Called on every rank, at the same sweeps, as often as sweeps are queued; must be cheap.
   /// Returns, the same on every rank, whether the run pauses there.
   std::function<bool(std::int64_t sweeps)> is_requested = {};

@@ -163,7 +163,9 @@ Graphs Chooser::graphs_for(const Runner& runner, const Schedule& schedule) const
 }
 
 Execution Chooser::execution_of(const Runner& runner, const Schedule& schedule) const {
-  return {.schedule = &schedule, .graphs = graphs_for(runner, schedule)};
+  return {.schedule = &schedule,
+          .graphs = graphs_for(runner, schedule),
+          .sweeps_per_pass = runner.sweeps_per_pass()};
 }
 
 Execution Chooser::rule(Runner& runner) const {
@@ -254,7 +256,9 @@ bool Chooser::graphs_are_open(const Schedule& schedule) const {
 
 void Chooser::try_graphs() {
   if (!graphs_are_open(*best_.schedule) || !can_try(0)) return;
-  consider({best_.schedule, best_.graphs == Graphs::none ? Graphs::where_they_pay : Graphs::none});
+  Execution other = best_;
+  other.graphs = best_.graphs == Graphs::none ? Graphs::where_they_pay : Graphs::none;
+  consider(other);
 }
 
 /// Returns the process grids with the next least traffic, and slabs, whose sweeps can send their

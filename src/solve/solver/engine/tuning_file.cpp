@@ -84,6 +84,8 @@ proof::EnvironmentKey tuning_key(const Communicator& communicator, const Case& t
   lines.push_back(fmt::format("norm {} every {}", name_of(the_case.norm),
                               the_case.norm == Norm::none ? 0 : the_case.norm_every));
   lines.push_back(fmt::format("halo depth {}", the_case.halo_depth));
+  if (the_case.sweeps_per_pass > 1)
+    lines.push_back(fmt::format("sweeps of a pass {}", the_case.sweeps_per_pass));
   if (the_case.brick.axes() > 0)
     lines.push_back(fmt::format("bricks of {}", grid::text_of(the_case.brick)));
   if (the_case.grid.process_grid.axes() > 0)

@@ -74,7 +74,7 @@ Pauses RunPauses::pauses() {
   if (series_) pauses.intervals.push_back(case_.series_every);
   if (checks_values()) pauses.intervals.push_back(sweeps_between_looks);
   if (spot_check_) pauses.intervals.push_back(*options_.verify_every);
-  pauses.one_later = options_.verify_every;
+  if (spot_check_) pauses.later = Pauses::Later{*options_.verify_every, sweeps_of_spot_check()};
   return pauses;
 }
 
@@ -84,8 +84,9 @@ Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& 
   check_bits(sweeps, fields);
   if (!has_right_bits()) return Next::end;
   if (spot_check_ && sweeps % *options_.verify_every == 0)
-    comm::together(communicator_,
-                   [&] { spot_check_->take(fields, runner_->coefficients(), sweeps); });
+    comm::together(communicator_, [&] {
+      spot_check_->take(fields, runner_->coefficients(), sweeps, sweeps_of_spot_check());
+    });
   const bool has_row = series_ && sweeps % case_.series_every == 0;
   const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
   // Not for probes alone, which take no time. Outputs, the row and the cell that is not finite
@@ -115,7 +116,11 @@ bool RunPauses::is_finite(const Level& level) const {
   return comm::max_over_ranks(communicator_, std::int64_t{is_here ? 0 : 1}) == 0;
 }
 
-/// Compares the bits of the last sweep, if it is one to check.
+std::int64_t RunPauses::sweeps_of_spot_check() const {
+  return std::min(*options_.verify_every, case_.sweeps_per_pass);
+}
+
+/// Compares the bits of the last sweeps, if they are to be checked.
 void RunPauses::check_bits(std::int64_t sweeps, const Level& level) {
   if (!spot_check_) return;
   std::string wrong;

@@ -75,6 +75,8 @@ class RunPauses {
   Pauses::Next pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
   bool checks_values() const;
   bool is_finite(const Level& level) const;
+  /// Returns how many sweeps a spot check does: those of a pass over memory.
+  std::int64_t sweeps_of_spot_check() const;
   void check_bits(std::int64_t sweeps, const Level& level);
   std::optional<Due> due_after(std::int64_t sweeps, Stopping& stopping) const;
   std::set<std::size_t> fields_of(const Due& due) const;

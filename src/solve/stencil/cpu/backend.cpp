@@ -36,7 +36,7 @@ constexpr std::int64_t gathered_length = 128;
 
 /// A part of a sweep: a box of which all cells count for the norm, or none.
 struct Task {
-  const SweepArguments& arguments;
+  const Pass& pass;
   Box box;
   Norm norm;
   const Kernel& kernel;
@@ -47,7 +47,7 @@ std::int64_t rows_per_block(const Task& task) {
   const Int3 extent = task.box.extent();
   if (extent.z == 1) return extent.y;
   return std::max<std::int64_t>(
-      8, plane_piece_bytes / (extent.x * task.arguments.in[0].shape().element_bytes) / 8 * 8);
+      8, plane_piece_bytes / (extent.x * task.pass.in[0].shape().element_bytes) / 8 * 8);
 }
 
 class CpuSweep final : public Sweep {
@@ -65,39 +65,39 @@ class CpuSweep final : public Sweep {
         blocks_(static_cast<std::size_t>(options.threads)),
         rows_(static_cast<std::size_t>(options.threads)) {}
 
-  void run(const SweepArguments& arguments, Stream stream) override {
-    check_arguments(arguments, model_, SweptBy::host, stream);
-    Task task{.arguments = arguments,
-              .box = arguments.region,
+  void run(const Pass& pass, Stream stream) override {
+    check_pass(pass, model_, SweptBy::host, stream);
+    Task task{.pass = pass,
+              .box = pass.region,
               .norm = Norm::none,
-              .kernel = kernel_for(arguments),
-              .stores = stores_for(arguments)};
-    if (arguments.norm == Norm::none) return run(task, nullptr);
-    const Box owned = intersect(arguments.region, arguments.out[0].shape().owned);
-    for (const Box& rim : subtract(arguments.region, owned)) {
+              .kernel = kernel_for(pass),
+              .stores = stores_for(pass)};
+    if (pass.norms.kind == Norm::none) return run(task, nullptr);
+    const Box owned = intersect(pass.region, pass.out[0].shape().owned);
+    for (const Box& rim : subtract(pass.region, owned)) {
       task.box = rim;
       run(task, nullptr);
     }
     task.box = owned;
-    task.norm = arguments.norm;
-    run(task, arguments.norm_sum);
+    task.norm = pass.norms.kind;
+    run(task, pass.norms.sum);
   }
 
   std::string_view simd() const override { return kernels_.level; }
 
  private:
-  const Kernel& kernel_for(const SweepArguments& arguments) const {
-    if (arguments.out[0].as_bricks()) return *kernels_.vectors;
-    for (const Fields& fields : {arguments.in, arguments.out, arguments.coefficients})
+  const Kernel& kernel_for(const Pass& pass) const {
+    if (pass.out[0].as_bricks()) return *kernels_.vectors;
+    for (const Fields& fields : {pass.in, pass.out, pass.coefficients})
       for (const FieldStorage& field : fields)
         if (field.strides().x != 1) return *kernels_.strided;
     return *kernels_.vectors;
   }
-  Stores stores_for(const SweepArguments& arguments) const {
-    if (arguments.out[0].as_bricks()) return Stores::cached;
-    const FieldShape& shape = arguments.out[0].shape();
-    const auto arrays = static_cast<std::int64_t>(arguments.in.size() + model_.updates().size() +
-                                                  arguments.coefficients.size());
+  Stores stores_for(const Pass& pass) const {
+    if (pass.out[0].as_bricks()) return Stores::cached;
+    const FieldShape& shape = pass.out[0].shape();
+    const auto arrays = static_cast<std::int64_t>(pass.in.size() + model_.updates().size() +
+                                                  pass.coefficients.size());
     const Footprint both{.bytes = arrays * shape.owned.cells() * shape.element_bytes,
                          .ranks_on_node = options_.ranks_on_node,
                          .threads = options_.threads};
@@ -129,7 +129,7 @@ class CpuSweep final : public Sweep {
 
   /// Cells along x that a kernel takes at once, counted from the first of the task.
   static std::int64_t segment_of(const Task& task) {
-    return task.arguments.out[0].as_bricks() ? gathered_length : field::segment_cells(task.box);
+    return task.pass.out[0].as_bricks() ? gathered_length : field::segment_cells(task.box);
   }
   static std::int64_t segments(const Task& task) {
     return (task.box.extent().x + segment_of(task) - 1) / segment_of(task);
@@ -140,7 +140,7 @@ class CpuSweep final : public Sweep {
     const std::int64_t rows = rows_per_block(task), cells = segment_of(task);
     BlockNorm norm{.kind = task.norm, .plane = task.box.extent().y};
     Block& block = blocks_[static_cast<std::size_t>(thread)];
-    if (task.arguments.out[0].as_bricks()) {
+    if (task.pass.out[0].as_bricks()) {
       update_bricks(task, share, thread, norm);
       return norm.max;
     }
@@ -155,12 +155,11 @@ class CpuSweep final : public Sweep {
   }
 
   void update_block(const Task& task, const Box& box, Block& block, BlockNorm& norm) {
-    const SweepArguments& arguments = task.arguments;
+    const Pass& pass = task.pass;
     begin_block(task, box, block, norm);
-    for (const Fields& fields : {arguments.in, arguments.coefficients})
+    for (const Fields& fields : {pass.in, pass.coefficients})
       for (const FieldStorage& field : fields) block.in.push_back(corner_of(field, box.lower));
-    for (const FieldStorage& field : arguments.out)
-      block.out.push_back(corner_of(field, box.lower));
+    for (const FieldStorage& field : pass.out) block.out.push_back(corner_of(field, box.lower));
     task.kernel.update(block, task.stores, norm);
   }
 
@@ -173,13 +172,13 @@ class CpuSweep final : public Sweep {
     block.in.clear();
     block.out.clear();
     block.cells = box;
-    block.time = task.arguments.time;
+    block.time = task.pass.time();
   }
 
   /// Updates a share in boxes that end where bricks do.
   void update_bricks(const Task& task, const Box& share, int thread, BlockNorm& norm) {
-    const Bricks& bricks = *task.arguments.out[0].as_bricks();
-    const Int3 origin = task.arguments.out[0].shape().owned.lower;
+    const Bricks& bricks = *task.pass.out[0].as_bricks();
+    const Int3 origin = task.pass.out[0].shape().owned.lower;
     const auto end_of = [&](std::int64_t at, int axis) {
       const std::int64_t of_brick = bricks.cells()[axis];
       return std::min(share.upper[axis],
@@ -195,7 +194,7 @@ class CpuSweep final : public Sweep {
 
   /// Copies a box with its neighbours to rows, updates it there, and copies the new values back.
   void update_gathered(const Task& task, const Box& box, int thread, BlockNorm& norm) {
-    const SweepArguments& arguments = task.arguments;
+    const Pass& pass = task.pass;
     Block& block = blocks_[static_cast<std::size_t>(thread)];
     std::vector<GatheredCells>& rows = rows_[static_cast<std::size_t>(thread)];
     begin_block(task, box, block, norm);
@@ -209,18 +208,17 @@ class CpuSweep final : public Sweep {
       block.in.push_back(next++->corner(box.lower));
     };
     for (std::size_t f = 0; f < model_.fields.size(); ++f)
-      gather(arguments.in[f], model_.fields[f].reach);
+      gather(pass.in[f], model_.fields[f].reach);
     for (std::size_t c = 0; c < model_.coefficients.size(); ++c)
-      gather(arguments.coefficients[c], model_.coefficients[c].reach);
+      gather(pass.coefficients[c], model_.coefficients[c].reach);
     const auto first_out = next;
     for (std::size_t f = 0; f < model_.fields.size(); ++f) {
-      next->hold(arguments.out[f], box);
+      next->hold(pass.out[f], box);
       block.out.push_back(next++->corner(box.lower));
     }
     task.kernel.update(block, task.stores, norm);
     for (std::size_t f = 0; f < model_.fields.size(); ++f)
-      if (!model_.fields[f].follows)
-        first_out[static_cast<std::ptrdiff_t>(f)].scatter(arguments.out[f]);
+      if (!model_.fields[f].follows) first_out[static_cast<std::ptrdiff_t>(f)].scatter(pass.out[f]);
   }
 
   static Corner corner_of(const FieldStorage& field, Int3 cell) {

@@ -6,10 +6,11 @@
 #include "compiler/cuda/compiler.hpp"
 #include "device/gpu.hpp"
 #include "stencil/compiled.hpp"
-#include "stencil/cuda/prebuilt.hpp"
-#include "stencil/cuda/printed.hpp"
-#include "stencil/cuda/shapes.hpp"
+#include "stencil/cuda/passes/passes.hpp"
 #include "stencil/cuda/sweep.hpp"
+#include "stencil/cuda/text/prebuilt.hpp"
+#include "stencil/cuda/text/printed.hpp"
+#include "stencil/cuda/walks/shapes.hpp"
 
 namespace halocline::stencil::cuda {
 
@@ -22,6 +23,10 @@ std::optional<std::string> Backend::cannot_sweep_because(const problem::Model& m
   if (auto why = compiler::no_compiler_because())
     return "its formulas have to be compiled for GPUs: " + *why;
   return std::nullopt;
+}
+
+std::optional<std::string> Backend::cannot_pass_because(const problem::Model& model) const {
+  return cuda::cannot_pass_because(model);
 }
 
 std::unique_ptr<Sweep> Backend::make(const problem::Model& model,

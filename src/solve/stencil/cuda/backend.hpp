@@ -12,6 +12,7 @@ class Backend final : public stencil::Backend {
   std::optional<std::string> unavailable() const override;
   bool on_gpu() const override { return true; }
   std::optional<std::string> cannot_sweep_because(const problem::Model& model) const override;
+  std::optional<std::string> cannot_pass_because(const problem::Model& model) const override;
   /// Makes a sweep on the current GPU, which runs on one stream at a time. Throws unavailable
   /// without a GPU, and where cannot_sweep_because() gives a reason on rank 0 of the options'
   /// communicator.

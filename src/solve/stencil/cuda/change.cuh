@@ -6,7 +6,7 @@
 //
 // Compiles with nvcc and with NVRTC, so it includes nothing of the standard library.
 
-#include "stencil/cuda/blocks.cuh"
+#include "stencil/cuda/walks/blocks.cuh"
 
 namespace halocline::stencil::cuda {
 

@@ -6,6 +6,7 @@
 
 #include "stencil/ghosts.hpp"
 #include "stencil/persistent.hpp"
+#include "stencil/sweep.hpp"
 
 namespace halocline::stencil::cuda {
 

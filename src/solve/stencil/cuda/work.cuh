@@ -11,8 +11,8 @@
 
 #include "device/all_reduce_port.hpp"
 #include "device/face_port.hpp"
-#include "stencil/cuda/reads.hpp"
 #include "stencil/cuda/sizes.hpp"
+#include "stencil/cuda/text/reads.hpp"
 #include "stencil/graph_clock.hpp"
 #include "stencil/partial_norms.hpp"
 
@@ -34,6 +34,7 @@ struct ReduceWork {
   double* share;
   const double* shares;
   int ranks;
+  unsigned sweeps;
 };
 
 /// A box of cells within a region: lower and upper along each axis.

@@ -58,31 +58,30 @@ class ReferenceSweep final : public Sweep {
   explicit ReferenceSweep(const problem::Model& model)
       : model_(model), interpreter_(model.tree, model.updates(), problem::Functions::own) {}
 
-  void run(const SweepArguments& arguments, Stream stream) override {
-    check_arguments(arguments, model_, SweptBy::host, stream);
-    const Box& region = arguments.region;
+  void run(const Pass& pass, Stream stream) override {
+    check_pass(pass, model_, SweptBy::host, stream);
+    const Box& region = pass.region;
     if (region.empty()) return;
     views_.clear();
-    for (const Fields& fields : {arguments.in, arguments.coefficients})
+    for (const Fields& fields : {pass.in, pass.coefficients})
       for (const FieldStorage& one : fields) views_.push_back(field::cells_of<const Real>(one));
     for (std::int64_t z = region.lower.z; z < region.upper.z; ++z)
-      for (std::int64_t y = region.lower.y; y < region.upper.y; ++y) update_row(arguments, y, z);
+      for (std::int64_t y = region.lower.y; y < region.upper.y; ++y) update_row(pass, y, z);
   }
 
  private:
-  void update_row(const SweepArguments& arguments, std::int64_t y, std::int64_t z) {
-    RowNorm norm(arguments.norm);
-    for (std::int64_t x = arguments.region.lower.x; x < arguments.region.upper.x; ++x) {
+  void update_row(const Pass& pass, std::int64_t y, std::int64_t z) {
+    RowNorm norm(pass.norms.kind);
+    for (std::int64_t x = pass.region.lower.x; x < pass.region.upper.x; ++x) {
       const Int3 at{x, y, z};
-      interpreter_.evaluate(CellOfViews<Real>({model_, at, arguments.time}, views_));
+      interpreter_.evaluate(CellOfViews<Real>({model_, at, pass.time()}, views_));
       for (std::size_t f = 0; f < model_.fields.size(); ++f)
         if (!model_.fields[f].follows)
-          field::cells_of<Real>(arguments.out[f])(x, y, z) =
-              interpreter_.value(model_.fields[f].update);
-      if (arguments.norm != Norm::none && arguments.out[0].shape().owned.contains(at))
+          field::cells_of<Real>(pass.out[f])(x, y, z) = interpreter_.value(model_.fields[f].update);
+      if (pass.norms.kind != Norm::none && pass.out[0].shape().owned.contains(at))
         for (const std::size_t f : model_.norm_of) norm.add(new_value(f, at), views_[f](x, y, z));
     }
-    if (arguments.norm != Norm::none) norm.add_to(*arguments.norm_sum);
+    if (pass.norms.kind != Norm::none) norm.add_to(*pass.norms.sum);
   }
 
   /// Returns the new value of a field at the cell evaluated last.

@@ -11,8 +11,8 @@
 #include "comm/collectives.hpp"
 #include "links/face_links.hpp"
 #include "solver/engine/runner.hpp"
+#include "solver/engine/schedules/pass_stepper.hpp"
 #include "solver/engine/schedules/schedules.hpp"
-#include "solver/engine/schedules/single_sweeps.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -46,10 +46,10 @@ HaloWidths widths_of_halo(const Case& the_case) {
 /// The last sweep in a deep halo stores the next one. What it stores over, the neighbours have read
 /// in sweeps before their last, so all meet before it. The first sweep in the next halo reads more
 /// than its own tiles have waited for, so it waits for all.
-class FusedStepper final : public SingleSweeps {
+class FusedStepper final : public PassStepper {
  public:
   explicit FusedStepper(Runner& runner)
-      : SingleSweeps(runner),
+      : PassStepper(runner),
         links_(runner.communicator(), runner.exchange_grid(), fields_with_halo(runner),
                widths_of_halo(runner.the_case())) {
     if (links::all_are_linked(runner.communicator(), runner.exchange_grid())) return;
@@ -66,7 +66,7 @@ class FusedStepper final : public SingleSweeps {
     // No earlier sweep has sent the halo of a run's first sweep.
     is_sent_ = run.at.fresh_layers == depth();
     if (is_sent_) run.at.fresh_layers = 0;
-    SingleSweeps::advance(run, most);
+    PassStepper::advance(run, most);
     // The sweep after the last one in a halo waits for the next halo.
     if (run.at.fresh_layers == 0) run.at.fresh_layers = depth();
   }
@@ -83,12 +83,12 @@ class FusedStepper final : public SingleSweeps {
   }
 
   void sweep_in_halo(const Step& step, Stream stream) override {
-    if (step.fresh_layers > 1) return SingleSweeps::sweep_in_halo(step, stream);
+    if (step.fresh_layers > 1) return PassStepper::sweep_in_halo(step, stream);
     // Cells that neighbours will overwrite are read by sweeps before this one.
     if (depth() > 1) links_.meet(stream);
     // Ghosts next to halos do not change, or are not read.
     fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
-    stencil::SweepArguments pushing = step.arguments;
+    stencil::Pass pushing = step.pass;
     const std::size_t next = (static_cast<std::size_t>(step.level) + 1) % runner().levels().size();
     pushing.faces = &links_.port(next);
     sweep(pushing, pushing.region, Part::first, stream);
@@ -107,6 +107,7 @@ class FusedStepper final : public SingleSweeps {
 std::optional<std::string> no_links_because(const Runner& runner) {
   const Target& target = runner.target();
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
+  if (runner.the_case().sweeps_per_pass > 1) return "several sweeps a pass are wanted";
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";
   const problem::Model& model = *runner.the_case().model;
   if (!model.only_field_with_halo())

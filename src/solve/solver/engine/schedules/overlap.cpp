@@ -8,8 +8,8 @@
 
 #include "device/queue.hpp"
 #include "solver/engine/runner.hpp"
+#include "solver/engine/schedules/pass_stepper.hpp"
 #include "solver/engine/schedules/schedules.hpp"
-#include "solver/engine/schedules/single_sweeps.hpp"
 
 namespace halocline::solver {
 namespace {
@@ -19,17 +19,17 @@ namespace {
 // per call.
 constexpr std::int64_t cells_between_progress = 1 << 18;
 
-class OverlapStepper final : public SingleSweeps {
+class OverlapStepper final : public PassStepper {
  public:
-  explicit OverlapStepper(Runner& runner) : SingleSweeps(runner) {
+  explicit OverlapStepper(Runner& runner) : PassStepper(runner) {
     if (!runner.target().stream().is_host()) branch_.emplace();
   }
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {
-    const HaloWidths reach = runner().the_case().halo(1);
-    const Box interior = intersect(runner().exchange_grid().interior(reach), step.arguments.region);
-    const std::vector<Box> rim = subtract(step.arguments.region, interior);
+    const HaloWidths reach = runner().the_case().halo(step.pass.sweeps);
+    const Box interior = intersect(runner().exchange_grid().interior(reach), step.pass.region);
+    const std::vector<Box> rim = subtract(step.pass.region, interior);
     if (stream.is_host())
       run_on_host(step, interior, rim);
     else
@@ -44,7 +44,7 @@ class OverlapStepper final : public SingleSweeps {
     fill_ghosts(step, stencil::Ghosts::Beside::held, Stream::host());
     Part part = interior.empty() ? Part::first : Part::more;
     for (const Box& box : rim)
-      sweep(step.arguments, box, std::exchange(part, Part::more), Stream::host());
+      sweep(step.pass, box, std::exchange(part, Part::more), Stream::host());
   }
 
   void sweep_with_progress(const Step& step, const Box& interior) {
@@ -57,8 +57,7 @@ class OverlapStepper final : public SingleSweeps {
       Box slab = interior;
       slab.lower[axis] = at;
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
-      sweep(step.arguments, slab, at == interior.lower[axis] ? Part::first : Part::more,
-            Stream::host());
+      sweep(step.pass, slab, at == interior.lower[axis] ? Part::first : Part::more, Stream::host());
       runner().exchange().progress(step.level);
     }
   }
@@ -78,35 +77,34 @@ class OverlapStepper final : public SingleSweeps {
   void run_on_gpu(const Step& step, const Box& interior, const std::vector<Box>& rim,
                   Stream stream) {
     stencil::Sweep& sweep = runner().sweep();
-    stencil::SweepArguments arguments = step.arguments;
-    const stencil::NormReduction reduction = std::exchange(arguments.reduction, {});
+    stencil::Pass pass = step.pass;
+    const stencil::NormReduction reduction = std::exchange(pass.reduction, {});
     // Add up the norm once after all regions, not after each.
-    const bool adds_up = arguments.norm != Norm::none && arguments.partial_norms == nullptr;
-    if (adds_up) arguments.partial_norms = sweep.room_for_partial_norms();
+    const bool adds_up = pass.norms.kind != Norm::none && pass.norms.parts == nullptr;
+    if (adds_up) pass.norms.parts = sweep.room_for_partial_norms();
 
     fill_ghosts(step, stencil::Ghosts::Beside::owned, stream);
     const Stream branch = branch_->fork(stream);
     runner().exchange().start(step.level, branch);
-    arguments.region = interior;
-    arguments.is_last = rim.empty();
-    if (rim.empty()) arguments.reduction = reduction;
-    if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(arguments, stream); });
+    pass.region = interior;
+    pass.is_last = rim.empty();
+    if (rim.empty()) pass.reduction = reduction;
+    if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(pass, stream); });
     runner().exchange().finish(step.level, branch);
     // Ghosts next to owned cells are filled again, with the same values.
     fill_ghosts(step, stencil::Ghosts::Beside::held, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {
-      arguments.region = rim[box];
-      arguments.is_first = interior.empty() && box == 0;
-      arguments.is_last = box + 1 == rim.size();
-      arguments.reduction = box == 0 ? reduction : stencil::NormReduction{};
+      pass.region = rim[box];
+      pass.is_first = interior.empty() && box == 0;
+      pass.is_last = box + 1 == rim.size();
+      pass.reduction = box == 0 ? reduction : stencil::NormReduction{};
       // Not timed: it runs at the same time as the interior, which is.
-      sweep.run(arguments, branch);
+      sweep.run(pass, branch);
     }
     branch_->join(stream);
     if (adds_up)
-      sweep.reduce(
-          {.parts = arguments.partial_norms, .kind = arguments.norm, .sum = arguments.norm_sum},
-          stream);
+      sweep.reduce({.parts = pass.norms.parts, .kind = pass.norms.kind, .sum = pass.norms.sum},
+                   stream);
   }
 
   std::optional<device::Branch> branch_;  // on a GPU

@@ -32,16 +32,21 @@ class PersistentStepper final : public Stepper {
         clock_(comm::recorder(runner.communicator()), Phase::compute, "sweeps in one launch") {}
 
   void advance(Run& run, std::int64_t most) override {
-    RunState& at = run.at;
+    const RunState& at = run.at;
     // The first and the last sweep of a run are single launches.
     const std::int64_t count = std::min(most, run.the_case.sweeps - 1 - at.sweep);
     if (at.sweep == run.first || count < 1) return single_->advance(run, 1);
-    stencil::SweepBatch batch{.level = at.level, .count = count, .first_sweep = at.sweep};
-    run.stopping.begin_batch(at.sweep, batch);
+    const std::size_t other = 1 - at.level;
+    stencil::Pass pass{.in = runner_.levels()[at.level],
+                       .out = runner_.levels()[other],
+                       .region = runner_.grid().owned(),
+                       .first_sweep = at.sweep,
+                       .sweeps = count,
+                       .clock = run.clock_of(at.sweep)};
     const Stream stream = runner_.target().stream();
-    clock_.time(stream, 0, [&] { sweeps_->run(batch, stream); });
-    at.sweep += count;
-    at.level = (at.level + static_cast<std::size_t>(count)) % 2;
+    run.stopping.begin(pass, stream);
+    clock_.time(stream, 0, [&] { sweeps_->run(pass, stream); });
+    run.finish_pass(count, other, /*ends_early=*/true);
   }
 
   void check() override { links_->check(); }
@@ -60,6 +65,7 @@ class PersistentStepper final : public Stepper {
 std::optional<std::string> no_persistence_because(const Runner& runner) {
   const Target& target = runner.target();
   if (!target.gpu) return fmt::format("backend {} cannot run it", target.backend->name());
+  if (runner.the_case().sweeps_per_pass > 1) return "several sweeps a pass are wanted";
   if (runner.the_case().halo_depth > 1)
     return fmt::format("the halo depth is {}, not 1", runner.the_case().halo_depth);
   if (runner.the_case().brick.axes() > 0) return "the fields lie in bricks";

@@ -2,15 +2,15 @@
 #include <halocline/exchange.hpp>
 
 #include "solver/engine/runner.hpp"
+#include "solver/engine/schedules/pass_stepper.hpp"
 #include "solver/engine/schedules/schedules.hpp"
-#include "solver/engine/schedules/single_sweeps.hpp"
 
 namespace halocline::solver {
 namespace {
 
-class SequentialStepper final : public SingleSweeps {
+class SequentialStepper final : public PassStepper {
  public:
-  using SingleSweeps::SingleSweeps;
+  using PassStepper::PassStepper;
 
  private:
   void exchange_and_sweep(const Step& step, Stream stream) override {

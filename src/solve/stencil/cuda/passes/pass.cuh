@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Several sweeps in one pass over memory, in two axes. A warp walks along y over a strip of 32
+// lanes of some cells each, with the rows of all levels between the first and the last in
+// registers: when it loads row y it computes row y - 1 of the next level (of a formula that reads
+// the nearest cells), y - 2 of the one after it, and so on. Neighbours along x are in other lanes.
+// What lies outside the strip or before the walk's first row, others compute too: at each end of
+// the strip and of the walk as many cells as the sweeps of the pass read, which are neither stored
+// nor counted.
+//
+// Compiled by NVRTC, so it includes nothing of the standard library.
+
+#include "stencil/cuda/change.cuh"
+#include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/walks/march.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// `vectors` of a lane in a row; rows `ahead` loaded before they are used; `warps` of a block, and
+/// blocks that must fit on a multiprocessor, which limits registers; `fetched`: the rows before its
+/// load at which a row is brought into the second-level cache (0: it is not).
+template <int sweeps_, int vectors_, int ahead_, int warps_, int blocks_, int fetched_>
+struct PassShape {
+  static constexpr int sweeps = sweeps_, vectors = vectors_, ahead = ahead_, warps = warps_,
+                       blocks = blocks_, fetched = fetched_;
+};
+
+/// How the rows of a pass depend on each other.
+template <class Update>
+struct PassRows {
+  /// How far a sweep reads fields that it computes.
+  static __host__ __device__ constexpr int farthest(bool upper, int axis) {
+    int most = 0;
+    for (int i = 0; i < Update::inputs; ++i) {
+      const Reads reads = Update::reads(i);
+      const int reach = upper ? reads.upper[axis] : reads.lower[axis];
+      if (Update::source(i) != coefficient && reach > most) most = reach;
+    }
+    return most;
+  }
+  static __host__ __device__ constexpr bool follows() {
+    for (int i = 0; i < Update::inputs; ++i)
+      if (Update::source(i) < coefficient) return true;
+    return false;
+  }
+  /// Rows of a level that are kept besides the newest: those that the next sweep reads and, where a
+  /// field follows, the one after it. The newest replaces the oldest after that is used: with one
+  /// more row, laplace by 8 sweeps took 161 registers instead of 128.
+  static __host__ __device__ constexpr int kept() {
+    int most = 1;
+    for (int i = 0; i < Update::inputs; ++i) {
+      const int behind = Update::reads(i).lower[1];
+      const int rows = Update::source(i) >= 0            ? lag + behind
+                       : Update::source(i) < coefficient ? 2 * lag + behind
+                                                         : 0;
+      if (rows > most) most = rows;
+    }
+    return most;
+  }
+  /// Rows from one that is computed to the newest that it needs; at least one, since a row is
+  /// computed a step after it.
+  static constexpr int lag = farthest(true, 1) > 0 ? farthest(true, 1) : 1;
+  static constexpr int behind = farthest(false, 1);
+  static constexpr int left = farthest(false, 0), right = farthest(true, 0);
+  static constexpr int beside = left > right ? left : right;
+};
+
+/// How much a step checks: nothing; which columns change; or also rows, at the ends of a walk.
+enum class Checks { none, columns, all };
+
+template <Norm kind, class Shape, class Work, class Real, class Update>
+class PassWalk {
+ public:
+  using Rows = PassRows<Update>;
+  static constexpr int sweeps = Shape::sweeps, lag = Rows::lag;
+  static constexpr int in_vector = vector_cells<Real>;
+  static constexpr int width = Shape::vectors * in_vector;  ///< cells of a lane
+  static constexpr int kept = Rows::kept(), ahead = Shape::ahead;
+  static constexpr int inputs = Update::inputs, outputs = Update::outputs;
+  /// Rows after which registers have the same roles again.
+  static constexpr int phases = kept > ahead ? kept : ahead;
+  static_assert(phases % kept == 0 && phases % ahead == 0);
+
+  __device__ PassWalk(const Work& work, const Update& update, int strip, int walk)
+      : work_(work), update_(update) {
+    constexpr int lost = lost_lanes(sweeps, Rows::beside, width);
+    constexpr int strip_width = (warp_lanes - 2 * lost) * width;
+    static_assert(strip_width > 0);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    column_ = strip * strip_width + (lane - lost) * width;
+    from_ = walk * work.rows;
+    to_ = from_ + work.rows < work.cells[1] ? from_ + work.rows : static_cast<int>(work.cells[1]);
+    const bool is_own = lane >= lost && lane < warp_lanes - lost;
+    for (int k = 0; k < width; ++k) {
+      const int x = column_ + k - work.lead;
+      const bool is_stored = is_own && x >= 0 && x < work.cells[0];
+      if (is_stored) stored_ |= 1u << k;
+      if (is_stored && x >= work.owned.lower[0] && x < work.owned.upper[0]) counted_ |= 1u << k;
+      if (x >= work.changing.lower[0] && x < work.changing.upper[0]) changing_ |= 1u << k;
+    }
+    for (int v = 0; v < Shape::vectors; ++v) {
+      const int at = readable_column(column_ + v * in_vector);
+      if (v == 0)
+        read_at_ = at;
+      else
+        further_[v - 1] = at - read_at_;
+    }
+  }
+
+  __device__ void run() {
+    const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
+                          counted_ == stored_ && !reads_apart();
+    const bool is_whole = __all_sync(~0u, is_plain) != 0;
+    const int first = from_ - sweeps * Rows::behind, end = to_ + sweeps * lag;
+    // From `steady` on, the rows of all levels are stored and counted ones, until `steady_end`.
+    const int steady =
+        larger(larger(from_, work_.changing.lower[1]), work_.owned.lower[1]) + sweeps * lag;
+    const int steady_end =
+        smaller(smaller(smaller(to_, work_.changing.upper[1]), work_.owned.upper[1]) + lag,
+                work_.readable.upper[1] - ahead - Shape::fetched);
+    int row = first;
+    for_each_number<ahead>([&](auto j) { load<Checks::all>(next_[j.value], row + j.value); });
+    for (; row < steady && row < end; row += phases) group<Checks::all>(row);
+    set_places(row);
+    if (is_whole)
+      for (; row + phases <= steady_end; row += phases) group<Checks::none>(row);
+    else
+      for (; row + phases <= steady_end; row += phases) group<Checks::columns>(row);
+    for (; row < end; row += phases) group<Checks::all>(row);
+  }
+
+  /// Returns a sweep's change, of the cells that this lane counts.
+  __device__ const Change<kind, Real>& change(int sweep) const { return change_[sweep]; }
+
+ private:
+  static constexpr unsigned int all = width == 32 ? ~0u : (1u << width) - 1;
+  using Vector = typename VectorOf<Real>::Type;
+  struct Row {
+    Real cell[width];
+  };
+
+  static __device__ int larger(Index a, Index b) { return static_cast<int>(a > b ? a : b); }
+  static __device__ int smaller(Index a, Index b) { return static_cast<int>(a < b ? a : b); }
+  static __device__ int wrapped(int at, int cells) {
+    const int rest = at % cells;
+    return rest < 0 ? rest + cells : rest;
+  }
+  /// Returns where the vector of a column is to be read. Those outside what arrays hold are
+  /// nobody's: what is read for them does not matter.
+  __device__ int readable_column(int column) const {
+    if (work_.around[0] > 0) return wrapped(column, static_cast<int>(work_.around[0]));
+    const int least = (work_.lead + static_cast<int>(work_.readable.lower[0])) & ~(in_vector - 1);
+    const int most =
+        (work_.lead + static_cast<int>(work_.readable.upper[0]) - 1) & ~(in_vector - 1);
+    return column < least ? least : column > most ? most : column;
+  }
+  /// Whether this lane's vectors are not side by side in memory.
+  __device__ bool reads_apart() const {
+    bool apart = false;
+    for (int v = 1; v < Shape::vectors; ++v) apart = apart || further_[v - 1] != v * in_vector;
+    return apart;
+  }
+
+  template <Checks checks>
+  __device__ __forceinline__ int readable_row(int row) const {
+    if constexpr (checks != Checks::all) return row;
+    if (work_.around[1] > 0) return wrapped(row, static_cast<int>(work_.around[1]));
+    const int least = static_cast<int>(work_.readable.lower[1]);
+    const int most = static_cast<int>(work_.readable.upper[1]) - 1;
+    return row < least ? least : row > most ? most : row;
+  }
+
+  template <Checks checks>
+  __device__ __forceinline__ void load_row(Row& row, const Real* place) const {
+#pragma unroll
+    for (int v = 0; v < Shape::vectors; ++v) {
+      const int further = v == 0 ? 0 : checks == Checks::none ? v * in_vector : further_[v - 1];
+      VectorOf<Real>::split(__ldcs(reinterpret_cast<const Vector*>(place + further)),
+                            row.cell + v * in_vector);
+    }
+  }
+
+  /// Loads a row of each computed field.
+  template <Checks checks>
+  __device__ __forceinline__ void load(Row (&rows)[outputs], int row) {
+    for_each_number<inputs>([&](auto i) {
+      constexpr int source = Update::source(i.value);
+      if constexpr (source >= 0) {
+        const Array<const Real>& array = work_.in[i.value];
+        if constexpr (checks == Checks::all) {
+          load_row<checks>(rows[source],
+                           array.cell + read_at_ + readable_row<checks>(row) * array.step[1]);
+        } else {
+          load_row<checks>(rows[source], in_[i.value]);
+          if constexpr (Shape::fetched > 0) {
+            constexpr int lanes = 128 / static_cast<int>(sizeof(Real)) / width;
+            if (threadIdx.x % (lanes > 0 ? lanes : 1) == 0)
+              fetch_line(in_[i.value] + Shape::fetched * array.step[1]);
+          }
+          in_[i.value] += array.step[1];
+        }
+      }
+    });
+  }
+
+  /// For steps from `row` on that check no rows.
+  __device__ void set_places(int row) {
+    for (int i = 0; i < inputs; ++i)
+      in_[i] = work_.in[i].cell + read_at_ + (row + ahead) * work_.in[i].step[1];
+    for (int o = 0; o < outputs; ++o) {
+      out_[o] = work_.out[o].cell + column_ + (row - sweeps * lag) * work_.out[o].step[1];
+      before_[o] =
+          work_.before[o].cell + column_ + (row - (sweeps - 1) * lag) * work_.before[o].step[1];
+    }
+  }
+
+  template <Checks checks>
+  __device__ __forceinline__ void group(int row) {
+    for_each_number<phases>([&](auto phase) { step<checks, phase.value>(row + phase.value); });
+  }
+
+  /// Takes a row of the level that is read, and computes one of each other level.
+  template <Checks checks, int phase>
+  __device__ __forceinline__ void step(int row) {
+    // The newest row of a level, which is not among the kept ones yet, and that of the level before
+    // it.
+    Row newest[outputs], older[outputs];
+#pragma unroll
+    for (int o = 0; o < outputs; ++o) newest[o] = next_[phase % ahead][o];
+    load<checks>(next_[phase % ahead], row + ahead);
+    for_each_number<sweeps>([&](auto sweep) {
+      constexpr int s = sweep.value;
+      Row computed[outputs];
+      update<checks, phase, s>(row - (s + 1) * lag, newest, older, computed);
+      // A field that follows reads the level before the one that is read, so its newest row is kept
+      // only now.
+      constexpr int done = Rows::follows() ? s - 1 : s;
+#pragma unroll
+      for (int o = 0; o < outputs; ++o) {
+        if constexpr (done >= 0)
+          kept_[done][phase % kept][o] = Rows::follows() ? older[o] : newest[o];
+        older[o] = newest[o];
+        newest[o] = computed[o];
+      }
+    });
+    if constexpr (Rows::follows()) {
+#pragma unroll
+      for (int o = 0; o < outputs; ++o) kept_[sweeps - 1][phase % kept][o] = older[o];
+      store<checks>(row - (sweeps - 1) * lag, older, work_.before, before_);
+    }
+    store<checks>(row - sweeps * lag, newest, work_.out, out_);
+  }
+
+  /// Returns a level's row at `by` from the one that is computed. `back`: levels before the one
+  /// that is read.
+  template <int phase, int s, int by, int back>
+  __device__ __forceinline__ const Row& row_of(const Row (&newest)[outputs],
+                                               const Row (&older)[outputs], int o) const {
+    constexpr int ago = (1 + back) * lag - by;  // steps
+    static_assert(ago >= 0 && ago <= kept);
+    if constexpr (ago == 0)
+      return back == 0 ? newest[o] : older[o];
+    else
+      return kept_[s - back][(phase - ago + 8 * kept) % kept][o];
+  }
+
+  /// Returns the value of a column of a row, which may be another lane's.
+  template <int at>
+  static __device__ __forceinline__ Real beside(const Row& row) {
+    if constexpr (at >= 0 && at < width) {
+      return row.cell[at];
+    } else {
+      constexpr int lanes = at < 0 ? (width - 1 - at) / width : at / width;
+      constexpr int cell = at < 0 ? at + lanes * width : at - lanes * width;
+      return at < 0 ? __shfl_up_sync(~0u, row.cell[cell], lanes)
+                    : __shfl_down_sync(~0u, row.cell[cell], lanes);
+    }
+  }
+
+  /// Returns an input's value where the level that is read, or a coefficient, has it in memory.
+  template <Checks checks, int input, int column, int by>
+  __device__ __forceinline__ Real loaded(int row, int to) const {
+    constexpr int v = column / in_vector, cell = column % in_vector;
+    int at = read_at_ + cell + by;
+    if constexpr (checks == Checks::none)
+      at += v * in_vector;
+    else if constexpr (v > 0)
+      at += further_[v - 1];
+    if (work_.around[0] > 0) {
+      if constexpr (by != 0) at = wrapped(at, static_cast<int>(work_.around[0]));
+    } else if constexpr (checks != Checks::none) {
+      const int least = work_.lead + static_cast<int>(work_.readable.lower[0]);
+      const int most = work_.lead + static_cast<int>(work_.readable.upper[0]) - 1;
+      at = at < least ? least : at > most ? most : at;
+    }
+    return __ldg(work_.in[input].cell + at +
+                 readable_row<checks>(row + to) * work_.in[input].step[1]);
+  }
+
+  /// A cell of a row that sweep s of the pass computes, as updates see it.
+  template <int phase, int s, int column, Checks checks>
+  struct CellInPass {
+    const PassWalk& walk;
+    const Row (&newest)[outputs];
+    const Row (&older)[outputs];
+    int row;
+
+    template <int input, int x, int y, int z>
+    __device__ __forceinline__ Real at() const {
+      constexpr int source = Update::source(input);
+      if constexpr (source >= 0)
+        return beside<column + x>(walk.template row_of<phase, s, y, 0>(newest, older, source));
+      else if constexpr (source < coefficient && s > 0)
+        return beside<column + x>(walk.template row_of<phase, s, y, 1>(newest, older, -2 - source));
+      else
+        return walk.template loaded<checks, input, column, x>(row, y);
+    }
+    template <int axis>
+    __device__ Index index() const {
+      return walk.work_.origin[axis] + (axis == 0   ? walk.column_ - walk.work_.lead + column
+                                        : axis == 1 ? row
+                                                    : 0);
+    }
+    __device__ double time() const {
+      const GraphClock& clock = walk.work_.clock;
+      const long long first =
+          clock.first == nullptr ? walk.work_.first_sweep : __ldg(clock.first) + clock.ahead;
+      return static_cast<double>(first + s) * clock.dt;
+    }
+  };
+
+  template <Checks checks, int phase, int s>
+  __device__ __forceinline__ void update(int y, const Row (&newest)[outputs],
+                                         const Row (&older)[outputs], Row (&computed)[outputs]) {
+    const bool counts =
+        checks != Checks::all ||
+        (y >= from_ && y < to_ && y >= work_.owned.lower[1] && y < work_.owned.upper[1]);
+    for_each_number<width>([&](auto k) {
+      const CellInPass<phase, s, k.value, checks> cell{*this, newest, older, y};
+      Real values[outputs];
+      update_(cell, values);
+#pragma unroll
+      for (int o = 0; o < outputs; ++o) computed[o].cell[k.value] = values[o];
+      if constexpr (kind != Norm::none)
+        for_each_number<Update::normed>([&](auto n) {
+          const Real now = Update::template now<n.value>(cell, values);
+          const Real before = Update::template before<n.value>(cell);
+          // Where nothing is checked, lanes that do not store are left out at the end.
+          if (counts && (checks == Checks::none || (counted_ >> k.value & 1) != 0))
+            change_[s].add(now, before);
+        });
+    });
+    if constexpr (checks == Checks::none) return;
+    const bool row_changes =
+        checks != Checks::all || (y >= work_.changing.lower[1] && y < work_.changing.upper[1]);
+    for_each_number<outputs>([&](auto o) {
+      const Row& was = row_of<phase, s, 0, 0>(newest, older, o.value);
+#pragma unroll
+      for (int k = 0; k < width; ++k)
+        if (!row_changes || (changing_ >> k & 1) == 0) computed[o.value].cell[k] = was.cell[k];
+    });
+  }
+
+  /// Stores a row of each field that `arrays` have.
+  template <Checks checks>
+  __device__ __forceinline__ void store(int y, const Row (&rows)[outputs],
+                                        const Array<Real>* arrays, Real* (&places)[outputs]) const {
+#pragma unroll
+    for (int o = 0; o < outputs; ++o) {
+      if (arrays[o].cell == nullptr) continue;
+      Real* place =
+          checks == Checks::all ? arrays[o].cell + column_ + y * arrays[o].step[1] : places[o];
+      if constexpr (checks != Checks::all) places[o] += arrays[o].step[1];
+      if (checks == Checks::all && !(y >= from_ && y < to_)) continue;
+      if (checks == Checks::none ? stored_ != 0 : stored_ == all) {
+#pragma unroll
+        for (int v = 0; v < Shape::vectors; ++v)
+          __stcs(reinterpret_cast<Vector*>(place) + v,
+                 VectorOf<Real>::make(rows[o].cell + v * in_vector));
+      } else if (checks != Checks::none && stored_ != 0) {
+#pragma unroll
+        for (int k = 0; k < width; ++k)
+          if ((stored_ >> k & 1) != 0) place[k] = rows[o].cell[k];
+      }
+    }
+  }
+
+ public:
+  /// Whether this lane's change counts.
+  __device__ bool counts() const { return counted_ != 0; }
+
+ private:
+  const Work& work_;
+  const Update& update_;
+  int column_, read_at_, from_, to_;  // counted from the boundary at or before the region
+  int further_[Shape::vectors > 1 ? Shape::vectors - 1 : 1];  // other vectors, from the first
+  unsigned int stored_ = 0, counted_ = 0, changing_ = 0;      // a bit for each of the lane's cells
+  const Real* in_[inputs];
+  Real *out_[outputs], *before_[outputs];
+  Row next_[ahead][outputs];  // on the way
+  Row kept_[sweeps][kept][outputs] = {};
+  Change<kind, Real> change_[kind == Norm::none ? 1 : sweeps];
+};
+
+/// Stores a block's partial norms, of all sweeps of the pass.
+template <Norm kind, int sweeps, int warps, class Work>
+__device__ void leave_norms(const Work& work, const double (&of_warp)[sweeps][warps]) {
+  const auto sweep = static_cast<int>(threadIdx.x);
+  if (sweep >= sweeps) return;
+  double part = of_warp[sweep][0];
+  for (int warp = 1; warp < warps; ++warp) part = joined<kind>(part, of_warp[sweep][warp]);
+  PartialNorms& parts = *parts_of_sweep(work.parts, sweep);
+  parts.values[work.first_part + blockIdx.x] = part;
+  if (blockIdx.x == 0 && work.is_last) parts.count = work.first_part + gridDim.x;
+}
+
+template <Norm kind, class Shape, class Real, class Update, int inputs, int outputs>
+__global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
+    pass(PassWork<Real, inputs, outputs> work, Update update) {
+  constexpr int sweeps = Shape::sweeps, warps = Shape::warps;
+  if (work.stop != nullptr && *work.stop != 0) return;
+  const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
+  const int number = static_cast<int>(blockIdx.x) * warps + warp;
+  const int walk = number / work.strips;
+  const bool walks = walk * work.rows < work.cells[1];
+  [[maybe_unused]] __shared__ double of_warp[kind == Norm::none ? 1 : sweeps][warps];
+  if (walks) {
+    PassWalk<kind, Shape, PassWork<Real, inputs, outputs>, Real, Update> walker(
+        work, update, number % work.strips, walk);
+    walker.run();
+    if constexpr (kind != Norm::none)
+      for_each_number<sweeps>([&](auto s) {
+        const double part =
+            (walker.counts() ? walker.change(s.value) : Change<kind, Real>()).of_warp();
+        if (threadIdx.x % warp_lanes == 0) of_warp[s.value][warp] = part;
+      });
+  } else if constexpr (kind != Norm::none) {
+    if (threadIdx.x % warp_lanes == 0)
+      for (int s = 0; s < sweeps; ++s) of_warp[s][warp] = 0;
+  }
+  if constexpr (kind != Norm::none) {
+    __syncthreads();
+    leave_norms<kind, sweeps, warps>(work, of_warp);
+  }
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The arguments of a pass of several sweeps, and how its walks divide a region.
+//
+// For the host and for kernels: compiles with NVRTC, so it includes nothing of the standard
+// library.
+
+#include "stencil/cuda/walks/tiles.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// The arguments of a pass over a region of two axes, in the region's coordinates.
+template <class Real, int inputs = 1, int outputs = 1>
+struct PassWork {
+  /// Of the level that is read; `lead` cells before the region's first.
+  Array<const Real> in[inputs];
+  /// Of the level that is written, and of the one before it where a field follows; else null.
+  Array<Real> out[outputs], before[outputs];
+  Index cells[2];         ///< of the region
+  Index origin[2];        ///< the domain's cell at which the region begins
+  Index around[2];        ///< cells of an axis that the region wraps around, else 0
+  int lead;               ///< cells from a 16-byte boundary to the region's first
+  int strips, rows;       ///< walks side by side, and the rows of each
+  Range readable;         ///< cells that arrays hold
+  Range changing;         ///< cells that sweeps change: others keep their values
+  Range owned;            ///< cells that norms count
+  long long first_sweep;  ///< its number, unless the clock has it
+  GraphClock clock;
+  PartialNorms* parts;  ///< of the first sweep; those of others follow, see bytes_of_pass_norms
+  Index first_part;     ///< index of this region's first partial norms
+  bool is_last;         ///< region of its pass: stores the numbers of partial norms
+  const unsigned int* stop;  ///< if it is not zero, do nothing; may be null
+};
+
+/// Returns the partial norms of a sweep of a pass, by those of its first.
+__host__ __device__ inline PartialNorms* parts_of_sweep(PartialNorms* first, int sweep) {
+  return reinterpret_cast<PartialNorms*>(reinterpret_cast<char*>(first) +
+                                         sweep * bytes_of_pass_norms);
+}
+
+/// The lanes at each end of a strip whose cells other strips store: what their neighbours are, a
+/// pass of that many sweeps knows of fewer and fewer cells. `beside`: cells that a sweep reads to
+/// the left or right; `width`: cells of a lane.
+HALOCLINE_READS int lost_lanes(int sweeps, int beside, int width) {
+  return (sweeps * beside + width - 1) / width;
+}
+
+}  // namespace halocline::stencil::cuda

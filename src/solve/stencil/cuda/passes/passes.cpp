@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stencil/cuda/passes/passes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <halocline/error.hpp>
+
+#include "compiler/cuda/compiler.hpp"
+#include "device/cuda/launch.cuh"
+#include "stencil/cuda/arguments.hpp"
+#include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/text/build.hpp"
+#include "stencil/cuda/text/prebuilt.hpp"
+#include "stencil/cuda/walks/shapes.hpp"
+
+namespace halocline::stencil::cuda {
+namespace {
+
+/// How the rows of an update's passes depend on each other: as PassRows of pass.cuh.
+struct RowsOfPass {
+  int lag = 1, behind = 0, beside = 0, kept = 1;
+  bool follows = false;
+
+  explicit RowsOfPass(const PrintedUpdate& update) {
+    for (std::size_t i = 0; i < update.sources.size(); ++i) {
+      if (update.sources[i] == coefficient) continue;
+      const Reads& reads = update.reads[i];
+      follows = follows || update.sources[i] < coefficient;
+      lag = std::max(lag, reads.upper[1]);
+      behind = std::max(behind, reads.lower[1]);
+      beside = std::max({beside, reads.lower[0], reads.upper[0]});
+    }
+    for (std::size_t i = 0; i < update.sources.size(); ++i)
+      if (update.sources[i] != coefficient)
+        kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[1]);
+  }
+};
+
+constexpr int cells_of_lane = 4, warps_of_block = 4;
+
+/// Returns the shape of walks that should be the fastest. On an H200 laplace on 16384x16384 cells
+/// in fp32 runs at 2585 GLUP/s by 12 sweeps and 3 blocks, and at 2518 with rows fetched 8 ahead; by
+/// 8 sweeps at 2418, and at 2278 without; with a max norm of each sweep at 1850, and at 1773
+/// without; with L2 at 1491 without, and at 1289 with; in fp64 at 1289 by 8 sweeps and 2 blocks,
+/// and at 1111 without.
+PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps, Norm kind) {
+  const RowsOfPass rows(update);
+  const bool is_f32 = model.precision == Precision::f32;
+  const int words = is_f32 ? 1 : 2, outputs = static_cast<int>(update.operands.outputs.size());
+  const int of_norm = kind == Norm::none ? 0 : kind == Norm::max ? words : 2;
+  const int registers =
+      sweeps * (outputs * rows.kept * cells_of_lane * words + of_norm) + 60 * outputs * words;
+  const bool fetches =
+      outputs == 1 && kind != Norm::l2 && !(is_f32 && kind == Norm::none && sweeps > 10);
+  return {.sweeps = sweeps,
+          .vectors = cells_of_lane * words / 4,
+          .ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2
+                   : rows.kept == 3                     ? 3
+                                                        : 1,
+          .warps = warps_of_block,
+          .blocks = registers <= 128   ? 4
+                    : registers <= 168 ? 3
+                                       : 2,
+          .fetched = fetches ? 8 : 0};
+}
+
+/// Returns the most sweeps of a pass whose values fit in registers and whose code is not too long:
+/// a walk's steps are compiled for each sweep and each phase of its rows. Beyond these limits
+/// Cahn-Hilliard took 680 us a sweep instead of 195 one by one, by 3 sweeps (8192x8192 cells in
+/// fp32 on an H200), shallow water 340 instead of 119 (4096x4096), and compiled for 20 s; by 2
+/// sweeps they take 202 and 84. Gray-Scott by 8 sweeps takes 130 instead of 289 (8192x8192).
+int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
+  constexpr int most_registers = 255, of_output = 62, most_operations = 400;
+  const RowsOfPass rows(update);
+  const int words = model.precision == Precision::f32 ? 1 : 2;
+  const int outputs = static_cast<int>(update.operands.outputs.size());
+  const int by_registers = (most_registers - of_output * outputs * words) /
+                           (outputs * rows.kept * cells_of_lane * words);
+  const int by_operations = most_operations * 2 / (operations_of(model) * std::max(2, rows.kept));
+  return std::min({by_registers, by_operations, most_sweeps_of_pass});
+}
+
+/// Includes the kernels behind the update.
+std::string text_of(const PrintedUpdate& update) {
+  return update.source + "\n#include \"stencil/cuda/passes/pass.cuh\"\n";
+}
+
+template <class Real, int inputs, int outputs>
+class CudaPasses final : public Passes {
+ public:
+  CudaPasses(const problem::Model& model, const SweepOptions& options, const PrintedUpdate& update)
+      : model_(model), update_(update), rows_(update) {
+    std::vector<int> sweeps{
+        std::min(static_cast<int>(options.sweeps_per_pass), most_sweeps_of(model, update))};
+    if (const int few = sweeps[0] / 4; few > 1) sweeps.push_back(few);
+    std::vector<Norm> kinds;
+    for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
+    std::vector<One> wanted;
+    for (const int count : sweeps)
+      for (const Norm kind : kinds) wanted.push_back({form_of(model, update, count, kind), kind});
+    make(std::move(wanted), options.communicator);
+  }
+
+  std::int64_t sweeps_in(std::int64_t most) const override {
+    std::int64_t best = 1;
+    for (const One& one : all_)
+      if (one.form.sweeps <= most) best = std::max<std::int64_t>(best, one.form.sweeps);
+    return best;
+  }
+
+  void run(const Pass& pass, Stream stream) override {
+    const One one = kernel_of(static_cast<int>(pass.sweeps), norm_of(pass.norms.kind));
+    Arguments work = work_for(pass);
+    const unsigned blocks = divide(one, work);
+    device::cuda::launch(one.kernel, blocks, static_cast<unsigned>(one.form.warps * warp_lanes),
+                         stream, work, constants_in<Real>(update_));
+    next_part_ = work.first_part + blocks;
+  }
+
+  double compile_seconds() const override { return compile_seconds_; }
+
+ private:
+  using Arguments = PassWork<Real, inputs, outputs>;
+  using Kernel = void (*)(Arguments, PrintedConstants<Real>);
+  struct One {
+    PassForm form;
+    Norm kind;
+    Kernel kernel = nullptr;
+    std::int64_t at_once = 0;  ///< walks that the GPU runs at the same time
+  };
+
+  /// Compiles kernels, with fewer blocks where too many values would not fit in registers.
+  void make(std::vector<One> wanted, const Communicator* communicator) {
+    const Build build = build_for_all(communicator, [&] { return compiled(wanted); });
+    compile_seconds_ += build.seconds;
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+      One& one = wanted[w];
+      one.form.blocks = blocks_in(build.choice, w);
+      one.kernel =
+          modules_.emplace_back(build.codes[w]).template kernel<std::remove_pointer_t<Kernel>>();
+      const auto threads = static_cast<unsigned>(one.form.warps * warp_lanes);
+      one.at_once = one.form.warps * device::cuda::most_resident_blocks(one.kernel, threads, 0);
+      all_.push_back(one);
+    }
+  }
+
+  /// Returns their code; `choice` has the blocks of each, in four bits.
+  Build compiled(std::vector<One> wanted) const {
+    constexpr std::size_t few_bytes = 128;
+    for (;;) {
+      std::vector<std::string> names;
+      for (const One& one : wanted)
+        names.push_back(name_of_pass(model_, kind_of(one.kind), one.form, {inputs, outputs}));
+      Build build{.codes = codes_of(text_of(update_), names)};
+      bool all_fit = true;
+      for (std::size_t w = 0; w < wanted.size(); ++w) {
+        int& blocks = wanted[w].form.blocks;
+        build.choice |= static_cast<std::size_t>(blocks) << 4 * w;
+        const compiler::Module loaded(build.codes[w]);
+        if (blocks == 1 ||
+            device::cuda::spilled_bytes(loaded.template kernel<std::remove_pointer_t<Kernel>>()) <=
+                few_bytes)
+          continue;
+        --blocks;
+        all_fit = false;
+      }
+      if (all_fit) return build;
+    }
+  }
+  static int blocks_in(std::size_t choice, std::size_t number) {
+    return static_cast<int>(choice >> 4 * number & 15);
+  }
+
+  /// Those of other norms than were told of are compiled when they are asked for.
+  const One& kernel_of(int sweeps, Norm kind) {
+    for (const One& one : all_)
+      if (one.form.sweeps == sweeps && one.kind == kind) return one;
+    make({{form_of(model_, update_, sweeps, kind), kind}}, nullptr);
+    return all_.back();
+  }
+
+  Arguments work_for(const Pass& pass) const {
+    const Box& region = pass.region;
+    Arguments work{};
+    const Operands& operands = update_.operands;
+    work.lead = lead_of<Real>(field::address_of(pass.out[operands.outputs[0]], region.lower));
+    const auto at_boundary = [&](auto array) {
+      array.cell -= work.lead;
+      return array;
+    };
+    for (std::size_t i = 0; i < operands.inputs.size(); ++i)
+      work.in[i] = at_boundary(
+          array_of<const Real>(input_of(pass.in, pass.coefficients, operands.inputs[i]), region));
+    for (std::size_t o = 0; o < operands.outputs.size(); ++o)
+      work.out[o] = at_boundary(array_of<Real>(pass.out[operands.outputs[o]], region));
+    for (std::size_t f = 0; f < model_.fields.size(); ++f)
+      if (const auto& followed = model_.fields[f].follows)
+        work.before[output_of(*followed)] = at_boundary(array_of<Real>(pass.out[f], region));
+    Box readable = pass.in[0].shape().held(), changing = readable;
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      constexpr std::int64_t far = 1 << 30;
+      work.cells[axis] = region.extent()[axis];
+      work.origin[axis] = region.lower[axis];
+      work.around[axis] = pass.wraps[a] ? work.cells[axis] : 0;
+      if (pass.wraps[a]) {
+        readable.lower[axis] = region.lower[axis];
+        readable.upper[axis] = region.upper[axis];
+      }
+      changing.lower[axis] = model_.periodic[a] ? region.lower[axis] - far : 0;
+      changing.upper[axis] = model_.periodic[a] ? region.upper[axis] + far : model_.cells[axis];
+    }
+    work.readable = range_in(region, readable);
+    work.changing = range_in(region, changing);
+    work.owned = owned_within(region, pass.out[0].shape().owned);
+    work.first_sweep = pass.first_sweep;
+    work.clock = pass.clock;
+    work.parts = pass.norms.parts;
+    work.first_part = pass.is_first ? 0 : next_part_;
+    work.is_last = pass.is_last;
+    work.stop = pass.stop;
+    return work;
+  }
+
+  std::size_t output_of(std::size_t field) const {
+    const std::vector<std::size_t>& outputs_ = update_.operands.outputs;
+    return static_cast<std::size_t>(std::find(outputs_.begin(), outputs_.end(), field) -
+                                    outputs_.begin());
+  }
+
+  /// Sets strips and the rows of walks, and returns the blocks of all walks. Walks begin with rows
+  /// that others store, so few long ones compute least; but those at the sides of the domain take
+  /// longer, by an eighth or so, and hold up the others least where they take several turns:
+  /// 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four, 4096x4096 were
+  /// slower in two than in one.
+  unsigned divide(const One& one, Arguments& work) const {
+    const int width = one.form.vectors * vector_cells<Real>;
+    const int lost = lost_lanes(one.form.sweeps, rows_.beside, width);
+    const std::int64_t strip = (warp_lanes - 2 * lost) * width, all = work.cells[1];
+    const std::int64_t strips = (work.lead + work.cells[0] + strip - 1) / strip;
+    const std::int64_t extra = one.form.sweeps * (rows_.lag + rows_.behind) + one.form.ahead;
+    const std::int64_t at_once = std::max<std::int64_t>(one.at_once, 1);
+    double least = std::numeric_limits<double>::max();
+    std::int64_t rows = all;
+    for (std::int64_t turns = 1; turns <= most_turns; ++turns) {
+      const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / strips, 1, all);
+      const std::int64_t of_piece = (all + pieces - 1) / pieces;
+      const std::int64_t walks = strips * ((all + of_piece - 1) / of_piece);
+      const auto taken = static_cast<double>((walks + at_once - 1) / at_once);
+      const double cost = static_cast<double>(of_piece + extra) * (taken + 0.125);
+      if (cost < least) least = cost, rows = of_piece;
+    }
+    std::int64_t walks = strips * ((all + rows - 1) / rows);
+    // As many partial norms as there is room for.
+    if (walks > most_blocks_of_pass * one.form.warps) {
+      rows = all * strips / (most_blocks_of_pass * one.form.warps / 2) + 1;
+      walks = strips * ((all + rows - 1) / rows);
+    }
+    work.strips = static_cast<int>(strips);
+    work.rows = static_cast<int>(rows);
+    return device::cuda::blocks_for(walks, one.form.warps);
+  }
+
+  static constexpr std::int64_t most_turns = 6;
+
+  const problem::Model& model_;
+  PrintedUpdate update_;
+  RowsOfPass rows_;
+  std::vector<compiler::Module> modules_;
+  std::vector<One> all_;
+  Index next_part_ = 0;
+  double compile_seconds_ = 0;
+};
+
+/// Makes the passes with the room for arguments of that number, counted from `number` on.
+template <class Real, std::size_t number = 0>
+std::unique_ptr<Passes> make_for(const problem::Model& model, const SweepOptions& options,
+                                 const PrintedUpdate& update) {
+  constexpr ArgumentRoom room = argument_rooms[number];
+  if constexpr (number + 1 < std::size(argument_rooms))
+    if (room_number_for(update.operands) > number)
+      return make_for<Real, number + 1>(model, options, update);
+  return std::make_unique<CudaPasses<Real, room.inputs, room.outputs>>(model, options, update);
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_pass_because(const problem::Model& model) {
+  if (model.axes != 2) return "it needs a grid of two axes";
+  if (model.ghosts_change()) return "values beyond the sides of its domain change during the run";
+  for (const problem::ModelField& field : model.fields)
+    if (field.follows && model.fields[*field.follows].follows)
+      return "a field follows one that follows another";
+  if (most_sweeps_of(model, print_update(model)) < 2)
+    return "values of its update do not fit in registers, or it has too many operations";
+  return std::nullopt;
+}
+
+std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,
+                                    const PrintedUpdate& update) {
+  if (model.precision == Precision::f32) return make_for<float>(model, options, update);
+  return make_for<double>(model, options, update);
+}
+
+}  // namespace halocline::stencil::cuda

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Passes over memory by several sweeps of an update.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <halocline/stream.hpp>
+
+#include "stencil/cuda/text/printed.hpp"
+#include "stencil/sweep.hpp"
+
+namespace halocline::stencil::cuda {
+
+class Passes {
+ public:
+  virtual ~Passes() = default;
+  /// Returns how many sweeps, at most `most`, one pass does; 1 if none does several.
+  virtual std::int64_t sweeps_in(std::int64_t most) const = 0;
+  /// Does a pass of sweeps_in() sweeps over fields in rows of vectors, which all begin at the same
+  /// columns. Ordered by `stream`.
+  virtual void run(const Pass& pass, Stream stream) = 0;
+  virtual double compile_seconds() const = 0;
+};
+
+/// Returns why one pass cannot do several sweeps of the model, or nothing.
+std::optional<std::string> cannot_pass_because(const problem::Model& model);
+
+/// Compiles the kernels of passes by at most `options.sweeps_per_pass` sweeps, and by fewer for
+/// what those leave over. Collective if the options name a communicator. Throws as make_sweep().
+std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,
+                                    const PrintedUpdate& update);
+
+}  // namespace halocline::stencil::cuda

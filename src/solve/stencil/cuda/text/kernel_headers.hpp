@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "compiler/cuda/compiler.hpp"
+
+namespace halocline::stencil::cuda {
+
+/// The texts of generated.cuh, of passes/pass.cuh and of what they include.
+std::span<const compiler::Header> kernel_headers();
+
+}  // namespace halocline::stencil::cuda

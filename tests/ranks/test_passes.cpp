@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over memory by several sweeps on GPUs: the bits, norms and ends of sweeps one by one.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <halocline/solver.hpp>
+
+#include "support/caught.hpp"
+#include "support/memories.hpp"
+#include "support/random.hpp"
+#include "support/ranks.hpp"
+#include "support/small_solve.hpp"
+#include "support/turns.hpp"
+
+namespace halocline::test {
+namespace {
+
+using testing::HasSubstr;
+
+// Reaches of two and one, a coefficient with neighbours, the place, the time, and sides of two
+// kinds.
+constexpr const char* far_text = R"toml(
+axes = 2
+cells = [40, 40]
+lower = [0, 0]
+upper = [1, 1]
+[parameters]
+dt = 0.01
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", y = { outside = 0.25 } }
+[coefficients]
+c = { value = "0.1 + 0.05*sin(20*x)*y" }
+[update]
+u = "0.4*u + c[1,0]*(u[-2,0] + u[1,0]) + c[0,-1]*(u[0,-1] + u[0,2]) + 0.01*t*x"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+// A field that follows another, read at the cell alone, and a coefficient.
+constexpr const char* wave_text = R"toml(
+axes = 2
+cells = [40, 40]
+lower = [0, 0]
+upper = [1, 1]
+[fields.u]
+initial = "noise()"
+boundary = { outside = 0 }
+[fields.u_old]
+initial = "noise()"
+[coefficients]
+c = { value = "0.1 + 0.05*x*y" }
+[update]
+u = "2*u - u_old + c*(u[-1,0] + u[1,0] + u[0,-1] + u[0,1] - 4*u)"
+u_old = "u"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+struct Course {
+  const char* name;
+  const char* problem;  ///< a name, or a text
+  std::int64_t sweeps_per_pass;
+  Precision precision = Precision::f32;
+
+  SolveOptions options(const Extents& cells, std::int64_t sweeps) const {
+    const std::string text = problem;
+    SolveOptions made = small("laplace", cells, sweeps);
+    if (text.find('\n') == std::string::npos)
+      made.problem = text;
+    else
+      made.problem = Problem::from_text(text);
+    made.precision = precision;
+    made.norm = Norm::max;
+    return made;
+  }
+};
+
+SolveResult solved_one_by_one(SolveOptions options) {
+  options.backend = "cpu";
+  options.transport = options.schedule = "auto";
+  options.graph = SolveOptions::Graphs::automatic;
+  options.sweeps_per_pass = 1;
+  return solve(world(), options);
+}
+
+/// Expects of a run by passes what one by single sweeps on the host gives.
+SolveResult expect_the_same(const SolveOptions& options) {
+  const SolveResult expected = solved_one_by_one(options), result = solve(world(), options);
+  EXPECT_EQ(result.sweeps, expected.sweeps);
+  EXPECT_EQ(result.converged, expected.converged);
+  EXPECT_EQ(result.norm_history, expected.norm_history);
+  for (std::size_t f = 0; f < expected.fields.size(); ++f)
+    EXPECT_EQ(result.fields[f].checksum, expected.fields[f].checksum) << expected.fields[f].name;
+  return result;
+}
+
+/// Process grids of which no part is thinner than `least` cells.
+std::vector<Extents> process_grids_for(const Extents& cells, std::int64_t least) {
+  std::vector<Extents> all;
+  for (std::int64_t x = 1; x <= ranks(); ++x)
+    if (ranks() % x == 0 && cells[0] / x >= least && cells[1] / (ranks() / x) >= least)
+      all.push_back({x, ranks() / x});
+  return all;
+}
+
+class Passes : public testing::TestWithParam<Course> {
+ protected:
+  void SetUp() override { NEED_GPU(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Problems, Passes,
+                         testing::Values(Course{"laplace", "laplace", 8},
+                                         Course{"wave", wave_text, 3},
+                                         Course{"reactions", "gray_scott", 2},
+                                         Course{"far", far_text, 3},
+                                         Course{"heat", "heat", 3, Precision::f64}),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+// Columns that fill strips and vectors or do not, intervals of norms that do and do not divide
+// passes, numbers of sweeps that leave some over, all in graphs or not.
+TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
+  const Course& course = GetParam();
+  Random random(1);
+  for (std::size_t trial = 0; trial < 6; ++trial) {
+    const std::int64_t reach = 2, least = reach * course.sweeps_per_pass;
+    const Extents cells{least * ranks() + random.between(0, 300),
+                        least * ranks() + random.between(0, 90)};
+    SolveOptions options = course.options(cells, random.between(1, 200));
+    options.backend = "cuda";
+    options.sweeps_per_pass = course.sweeps_per_pass;
+    options.schedule = random.once_in(2) ? "sequential" : "overlap";
+    options.graph = random.once_in(2) ? SolveOptions::Graphs::off : SolveOptions::Graphs::automatic;
+    options.norm_every = random.once_in(3) ? 1 : random.between(1, 20);
+    const auto grids = process_grids_for(cells, least);
+    options.process_grid = grids[static_cast<std::size_t>(
+        random.between(0, static_cast<std::int64_t>(grids.size()) - 1))];
+    if (ranks() > 1) options.transport = random.once_in(2) ? "peer" : "staged";
+    if (!has_turn(trial)) continue;
+    SCOPED_TRACE(fmt::format("cells {}x{}, {} sweeps, norm every {}, process grid {}x{}, {} {}",
+                             cells[0], cells[1], *options.sweeps, *options.norm_every,
+                             options.process_grid[0], options.process_grid[1], options.schedule,
+                             options.transport));
+    const SolveResult result = expect_the_same(options);
+    if (options.transport != "staged" && *options.sweeps > course.sweeps_per_pass) {
+      EXPECT_GT(result.sweeps_in_passes, 0);
+    }
+    if (!all_well()) return;
+  }
+}
+
+// Each sweep of a pass is the last one once.
+TEST_P(Passes, StopAfterAnySweep) {
+  const Course& course = GetParam();
+  const std::int64_t least = 2 * course.sweeps_per_pass;
+  SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 60);
+  options.backend = "cuda";
+  options.sweeps_per_pass = course.sweeps_per_pass;
+  options.tolerance = 0;
+  const auto history = solved_one_by_one(options).norm_history;
+  for (std::int64_t sweep = 20; sweep < 21 + course.sweeps_per_pass; ++sweep) {
+    options.tolerance = history[static_cast<std::size_t>(sweep)].second;
+    SCOPED_TRACE(fmt::format("a norm of {}", *options.tolerance));
+    expect_the_same(options);
+    if (!all_well()) return;
+  }
+}
+
+// Spot checks repeat as many sweeps as a pass has. They pause at the end of a batch, too.
+TEST(PassesOfAll, AreCheckedWhole) {
+  NEED_GPU();
+  SolveOptions options = Course{"", "laplace", 8}.options({130, 120}, 203);
+  options.backend = "cuda";
+  options.sweeps_per_pass = 8;
+  options.verify_every = 40;
+  const SolveResult result = expect_the_same(options);
+  EXPECT_EQ(result.sweeps_in_passes, 200);
+  ASSERT_TRUE(result.spot_checks.has_value());
+  EXPECT_EQ(result.spot_checks->sweeps, 40);
+  EXPECT_GT(result.spot_checks->cells, 0);
+  EXPECT_EQ(result.spot_checks->wrong, "");
+}
+
+TEST(PassesOfAll, AreRefusedWithTheReason) {
+  NEED_GPU();
+  const auto refused = [](const char* problem, const Extents& cells) {
+    SolveOptions options = small(problem, cells, 10);
+    options.backend = "cuda";
+    options.sweeps_per_pass = 4;
+    return caught([&] { solve(world(), options); });
+  };
+  EXPECT_THAT(refused("star7", {32, 32, 32}), says(ErrorKind::unavailable, "a grid of two axes"));
+  EXPECT_THAT(refused("heat_source", {32, 32}), says(ErrorKind::unavailable, "change during"));
+}
+
+TEST(PassesOfAll, AreSingleSweepsOnTheHost) {
+  SolveOptions options = small("laplace", {40, 40}, 10);
+  options.backend = "cpu";
+  options.sweeps_per_pass = 4;
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(result.sweeps_per_pass, 1);
+  EXPECT_EQ(result.sweeps_in_passes, 0);
+  options.sweeps_per_pass = 17;
+  EXPECT_THAT(caught([&] { solve(world(), options); }), says(ErrorKind::usage, "use 1 to 16"));
+}
+
+}  // namespace
+}  // namespace halocline::test
