@@ -74,12 +74,12 @@ struct SolveOptions {
   enum class Graphs { automatic, on, off };
   Graphs graph = Graphs::automatic;
   std::int64_t halo_depth = 1;  ///< sweeps per exchange; at most the cells of the longest axis
-  /// The most sweeps that a GPU does in one pass over memory, at most 16: over grids of two axes, of
-  /// problems whose boundaries do not change during the run. Halos are at least as deep. All
+  /// The most sweeps that a GPU does in one pass over memory, at most 16: over grids of two axes,
+  /// of problems whose boundaries do not change during the run. Halos are at least as deep. All
   /// numbers give the same bits. Sweeps on CPUs are done one by one.
   std::int64_t sweeps_per_pass = 1;
-  int threads = 0;              ///< per rank; 0: the rank's share of the node's cores
-  std::string simd = "auto";    ///< vector level of the cpu backend
+  int threads = 0;            ///< per rank; 0: the rank's share of the node's cores
+  std::string simd = "auto";  ///< vector level of the cpu backend
   /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is
   /// open; 0: choose by rule. By default 2 % of the sweeps, at most 2 s.
   std::optional<double> tuning_seconds;
@@ -206,7 +206,7 @@ struct SolveResult : RunResult {
   std::int64_t halo_depth = 1;
   std::int64_t sweeps_per_pass = 1;   ///< the most of a pass over memory
   std::int64_t sweeps_in_passes = 0;  ///< of the sweeps queued, by several a pass over memory
-  Extents brick;  ///< cells of a brick of the fields; empty: they were in rows
+  Extents brick;                      ///< cells of a brick of the fields; empty: they were in rows
 
   /// Sums and probes over time, in the order of the options; nothing without any.
   struct Series {

@@ -180,6 +180,7 @@ TEST(PassesOfAll, AreCheckedWhole) {
   NEED_GPU();
   SolveOptions options = Course{"", "laplace", 8}.options({130, 120}, 203);
   options.backend = "cuda";
+  if (ranks() > 1) options.transport = "peer";
   options.sweeps_per_pass = 8;
   options.verify_every = 40;
   const SolveResult result = expect_the_same(options);

@@ -76,7 +76,7 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
 /// fp32 on an H200), shallow water 340 instead of 119 (4096x4096), and compiled for 20 s; by 2
 /// sweeps they take 202 and 84. Gray-Scott by 8 sweeps takes 130 instead of 289 (8192x8192).
 int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
-  constexpr int most_registers = 255, of_output = 62, most_operations = 400;
+  constexpr int most_registers = 255, of_output = 40, most_operations = 400;
   const RowsOfPass rows(update);
   const int words = model.precision == Precision::f32 ? 1 : 2;
   const int outputs = static_cast<int>(update.operands.outputs.size());
