@@ -131,7 +131,9 @@ class GpuStopping final : public Stopping {
   // Only an address: the host cannot read this memory.
   DeviceState& on_device() const { return *static_cast<DeviceState*>(on_device_.get()); }
 
+  /// Null before the first sweep.
   stencil::PartialNorms* partial_norms_of(std::int64_t sweep) const {
+    if (sweep < 0) return nullptr;
     return static_cast<stencil::PartialNorms*>(
         partial_norms_[static_cast<std::size_t>(sweep % 2)].get());
   }
