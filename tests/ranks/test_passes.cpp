@@ -22,8 +22,6 @@
 namespace halocline::test {
 namespace {
 
-using testing::HasSubstr;
-
 // Reaches of two and one, a coefficient with neighbours, the place, the time, and sides of two
 // kinds.
 constexpr const char* far_text = R"toml(
@@ -118,12 +116,13 @@ class Passes : public testing::TestWithParam<Course> {
   void SetUp() override { NEED_GPU(); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Problems, Passes,
-                         testing::Values(Course{"laplace", "laplace", 8},
-                                         Course{"wave", wave_text, 3},
-                                         Course{"reactions", "gray_scott", 2},
-                                         Course{"far", far_text, 3},
-                                         Course{"heat", "heat", 3, Precision::f64}),
+const std::vector<Course> courses{{"laplace", "laplace", 8},
+                                  {"wave", wave_text, 3},
+                                  {"reactions", "gray_scott", 2},
+                                  {"far", far_text, 3},
+                                  {"heat", "heat", 3, Precision::f64}};
+
+INSTANTIATE_TEST_SUITE_P(Problems, Passes, testing::ValuesIn(those_with_turn(courses)),
                          [](const auto& of) { return std::string(of.param.name); });
 
 // Columns that fill strips and vectors or do not, intervals of norms that do and do not divide
@@ -131,11 +130,11 @@ INSTANTIATE_TEST_SUITE_P(Problems, Passes,
 TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
   const Course& course = GetParam();
   Random random(1);
-  for (std::size_t trial = 0; trial < 6; ++trial) {
+  for (int trial = 0; trial < 5; ++trial) {
     const std::int64_t reach = 2, least = reach * course.sweeps_per_pass;
-    const Extents cells{least * ranks() + random.between(0, 300),
-                        least * ranks() + random.between(0, 90)};
-    SolveOptions options = course.options(cells, random.between(1, 200));
+    const Extents cells{least * ranks() + random.between(0, 260),
+                        least * ranks() + random.between(0, 60)};
+    SolveOptions options = course.options(cells, random.between(1, 120));
     options.backend = "cuda";
     options.sweeps_per_pass = course.sweeps_per_pass;
     options.schedule = random.once_in(2) ? "sequential" : "overlap";
@@ -145,7 +144,6 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
     options.process_grid = grids[static_cast<std::size_t>(
         random.between(0, static_cast<std::int64_t>(grids.size()) - 1))];
     if (ranks() > 1) options.transport = random.once_in(2) ? "peer" : "staged";
-    if (!has_turn(trial)) continue;
     SCOPED_TRACE(fmt::format("cells {}x{}, {} sweeps, norm every {}, process grid {}x{}, {} {}",
                              cells[0], cells[1], *options.sweeps, *options.norm_every,
                              options.process_grid[0], options.process_grid[1], options.schedule,

@@ -252,8 +252,9 @@ class CudaPasses final : public Passes {
       const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / strips, 1, all);
       const std::int64_t of_piece = (all + pieces - 1) / pieces;
       const std::int64_t walks = strips * ((all + of_piece - 1) / of_piece);
-      const auto taken = static_cast<double>((walks + at_once - 1) / at_once);
-      const double cost = static_cast<double>(of_piece + extra) * (taken + 0.125);
+      const std::int64_t taken = (walks + at_once - 1) / at_once;
+      const double cost =
+          static_cast<double>(of_piece + extra) * (static_cast<double>(taken) + 0.125);
       if (cost < least) least = cost, rows = of_piece;
     }
     std::int64_t walks = strips * ((all + rows - 1) / rows);
