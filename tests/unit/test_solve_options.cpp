@@ -84,7 +84,8 @@ TEST(SolveOptionTable, SetsEveryOptionByAWord) {
     // And no other one.
     for (const Option& other : options())
       EXPECT_EQ(other.is_given(set), other.name == option.name) << other.name;
-    const auto again = [&] { set_option(set, std::string(option.name), word); };
+    const std::string& same = word;
+    const auto again = [&] { set_option(set, std::string(option.name), same); };
     // A file without a field is for the first one; a parameter has one value.
     if (option.times == Option::Times::once || option.name == "parameters")
       EXPECT_EQ(caught(again).kind, ErrorKind::usage);
