@@ -16,6 +16,10 @@ std::optional<std::string> Backend::cannot_sweep_because(const problem::Model&) 
   return unavailable();
 }
 
+std::optional<std::string> Backend::cannot_pass_because(const problem::Model&) const {
+  return unavailable();
+}
+
 std::unique_ptr<Sweep> Backend::make(const problem::Model&, const SweepOptions&) const {
   throw Error(ErrorKind::unavailable, *unavailable());
 }
