@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <future>
 #include <map>
 #include <utility>
 
@@ -161,17 +160,15 @@ compiler::Code code_of(const std::string& text, const std::string& kernel) {
 
 std::vector<compiler::Code> codes_of(const std::string& text,
                                      const std::vector<std::string>& kernels) {
-  const int capability = device::cuda::compute_capability();  // other threads know no current GPU
-  std::vector<std::future<compiler::Code>> compiled;
-  for (const std::string& kernel : kernels)
-    compiled.push_back(
-        std::async(kernels.size() > 1 ? std::launch::async : std::launch::deferred, [&] {
-          if (auto code = prebuilt_code(text, kernel, capability)) return *code;
-          return compiler::compile({.text = text, .headers = kernel_headers(), .kernel = kernel},
-                                   capability);
-        }));
+  const int capability = device::cuda::compute_capability();
   std::vector<compiler::Code> codes;
-  for (std::future<compiler::Code>& one : compiled) codes.push_back(one.get());
+  for (const std::string& kernel : kernels) {
+    if (auto code = prebuilt_code(text, kernel, capability))
+      codes.push_back(std::move(*code));
+    else
+      codes.push_back(compiler::compile(
+          {.text = text, .headers = kernel_headers(), .kernel = kernel}, capability));
+  }
   return codes;
 }
 

@@ -16,7 +16,7 @@ namespace halocline::stencil::cuda {
 /// Returns a kernel of a text for the current GPU: as it was compiled with the program, or else
 /// compiled now. Throws as compiler::compile().
 compiler::Code code_of(const std::string& text, const std::string& kernel);
-/// Returns several, which are compiled at the same time.
+/// Returns several.
 std::vector<compiler::Code> codes_of(const std::string& text,
                                      const std::vector<std::string>& kernels);
 
