@@ -34,6 +34,7 @@ endfunction()
 set(halocline_kernel_headers)
 halocline_included(halocline_kernel_headers stencil/cuda/text/generated.cuh)
 halocline_included(halocline_kernel_headers stencil/cuda/passes/pass.cuh)
+halocline_included(halocline_kernel_headers stencil/cuda/passes/side_terms.cuh)
 
 set(halocline_kernel_rows)
 foreach(name IN LISTS halocline_kernel_headers)

@@ -64,6 +64,50 @@ sweeps = 40
 norm = "max"
 )toml";
 
+// Sides whose ghosts change, of every kind: with the place, with the time, and of a field that
+// another follows.
+constexpr const char* sides_text = R"toml(
+axes = 2
+cells = [40, 40]
+lower = [0, 0]
+upper = [1, 1]
+[parameters]
+dt = 0.01
+[fields.u]
+initial = "noise()"
+[fields.u.boundary]
+"x-" = { value = "0.3 + sin(7*y)" }
+"x+" = "reflect"
+"y-" = { derivative = "0.1*cos(t) + x" }
+"y+" = { mixed = { a = 1, b = "0.5 + x", c = 0.2 } }
+[fields.u_old]
+initial = "noise()"
+[update]
+u = "1.2*u - 0.2*u_old + 0.1*(u[-2,1] + u[1,0] + u[0,-2] + u[1,2] - 4*u)"
+u_old = "u"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+// Periodic along x, and with ghosts far apart in time.
+constexpr const char* tide_text = R"toml(
+axes = 2
+cells = [40, 40]
+lower = [0, 0]
+upper = [1, 1]
+[parameters]
+dt = 0.01
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", "y-" = { outside = "sin(t)*x + y" }, "y+" = { derivative = 0.2 } }
+[update]
+u = "0.5*u + 0.1*(u[-1,0] + u[1,0] + u[0,-1] + u[1,1])"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
 struct Course {
   const char* name;
   const char* problem;  ///< a name, or a text
@@ -118,6 +162,8 @@ class Passes : public testing::TestWithParam<Course> {
 
 const std::vector<Course> courses{{"laplace", "laplace", 8},
                                   {"wave", wave_text, 3},
+                                  {"sides", sides_text, 3},
+                                  {"tide", tide_text, 4, Precision::f64},
                                   {"reactions", "gray_scott", 2},
                                   {"far", far_text, 3},
                                   {"heat", "heat", 3, Precision::f64}};
@@ -198,7 +244,6 @@ TEST(PassesOfAll, AreRefusedWithTheReason) {
     return caught([&] { solve(world(), options); });
   };
   EXPECT_THAT(refused("star7", {32, 32, 32}), says(ErrorKind::unavailable, "a grid of two axes"));
-  EXPECT_THAT(refused("heat_source", {32, 32}), says(ErrorKind::unavailable, "change during"));
 }
 
 TEST(PassesOfAll, AreSingleSweepsOnTheHost) {

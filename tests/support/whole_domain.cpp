@@ -164,8 +164,10 @@ class WholeDomain<Real>::State {
       Int3 mirrored = at;
       mirrored[axis] = end == 0 ? k - 1 : n - k;
       const double h = static_cast<double>(2 * k - 1) * model_.spacing[a];
-      field(at) = ghost(rule.kind, values.data(), model_.tree.is_constant(rule.values[0]), h,
-                        rule.kind == BoundaryKind::outside ? Real(0) : field(mirrored));
+      const auto terms = problem::ghost_terms<Real>(rule.kind, values.data(),
+                                                    model_.tree.is_constant(rule.values[0]), h);
+      field(at) =
+          ghost(rule.kind, terms, rule.kind == BoundaryKind::outside ? Real(0) : field(mirrored));
     });
   }
 

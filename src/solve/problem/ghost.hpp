@@ -30,25 +30,55 @@ HALOCLINE_GHOST constexpr int values_of(BoundaryKind kind) {
                                                                            : 1;
 }
 
-/// Returns the value of a ghost cell; `mirrored` is that of the cell that mirrors it, `h` their
-/// distance. `values` are the rule's, in double precision. Numbers are rounded once: also h*g, if
-/// g is a constant.
+/// What a rule makes of the mirrored cell, for ghosts at one distance from it.
 template <class Real>
-HALOCLINE_GHOST Real ghost(BoundaryKind kind, const double* values, bool is_constant, double h,
-                           Real mirrored) {
+struct GhostTerms {
+  Real added, factor, divisor;  ///< the last two of mixed alone
+};
+
+/// Returns the terms of a rule; `h` is the distance of the ghost from the cell that mirrors it.
+/// `values` are the rule's, in double precision. Numbers are rounded once: also h*g, if g is a
+/// constant.
+template <class Real>
+HALOCLINE_GHOST GhostTerms<Real> ghost_terms(BoundaryKind kind, const double* values,
+                                             bool is_constant, double h) {
+  GhostTerms<Real> terms{};
   switch (kind) {
     case BoundaryKind::outside:
-      return static_cast<Real>(values[0]);
+      terms.added = static_cast<Real>(values[0]);
+      break;
     case BoundaryKind::value:
-      return Real(2) * static_cast<Real>(values[0]) - mirrored;
+      terms.added = Real(2) * static_cast<Real>(values[0]);
+      break;
     case BoundaryKind::derivative:
-      return is_constant ? mirrored + static_cast<Real>(h * values[0])
-                         : mirrored + static_cast<Real>(h) * static_cast<Real>(values[0]);
+      terms.added = is_constant ? static_cast<Real>(h * values[0])
+                                : static_cast<Real>(h) * static_cast<Real>(values[0]);
+      break;
     case BoundaryKind::mixed: {
       const double a = values[0], b = values[1];
-      return (static_cast<Real>(values[2]) - static_cast<Real>(a / 2 - b / h) * mirrored) /
-             static_cast<Real>(a / 2 + b / h);
+      terms.added = static_cast<Real>(values[2]);
+      terms.factor = static_cast<Real>(a / 2 - b / h);
+      terms.divisor = static_cast<Real>(a / 2 + b / h);
+      break;
     }
+    default:
+      break;
+  }
+  return terms;
+}
+
+/// Returns the value of a ghost cell; `mirrored` is that of the cell that mirrors it.
+template <class Real>
+HALOCLINE_GHOST Real ghost(BoundaryKind kind, const GhostTerms<Real>& terms, Real mirrored) {
+  switch (kind) {
+    case BoundaryKind::outside:
+      return terms.added;
+    case BoundaryKind::value:
+      return terms.added - mirrored;
+    case BoundaryKind::derivative:
+      return mirrored + terms.added;
+    case BoundaryKind::mixed:
+      return (terms.added - terms.factor * mirrored) / terms.divisor;
     default:
       return mirrored;
   }

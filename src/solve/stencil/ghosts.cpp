@@ -129,8 +129,10 @@ void Ghosts::fill(const Side& side, Fields level, double time, Beside beside) co
           Int3 from = at;
           from[side.axis] = side.end == 0 ? k - 1 : cells - k;
           const double h = static_cast<double>(2 * k - 1) * spacing;
+          const auto terms =
+              problem::ghost_terms<Real>(rule.kind, values.at(at).data(), is_constant, h);
           view(x, y, z) =
-              ghost(rule.kind, values.at(at).data(), is_constant, h,
+              ghost(rule.kind, terms,
                     rule.kind == BoundaryKind::outside ? Real(0) : view(from.x, from.y, from.z));
         }
   });

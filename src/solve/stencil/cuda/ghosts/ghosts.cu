@@ -20,9 +20,6 @@
 
 namespace halocline::stencil::cuda {
 
-/// Rules that are compiled when the program runs: they hold nothing.
-struct PrintedRules {};
-
 namespace {
 
 template <class Real, class Rules>

@@ -84,7 +84,8 @@ __device__ void fill_ghost(const GhostSide<Real>& side, Index number, double tim
                             ? Real(0)
                             : cell[place_of(side, place + mirror - here, side.axis) -
                                    place_of(side, place, side.axis)];
-  *cell = problem::ghost(side.kind, values, side.is_constant, h, mirrored);
+  *cell = problem::ghost(
+      side.kind, problem::ghost_terms<Real>(side.kind, values, side.is_constant, h), mirrored);
 }
 
 /// Fills sides of one axis: none reads what another writes.

@@ -6,7 +6,11 @@
 // the nearest cells), y - 2 of the one after it, and so on. Neighbours along x are in other lanes.
 // What lies outside the strip or before the walk's first row, others compute too: at each end of
 // the strip and of the walk as many cells as the sweeps of the pass read, which are neither stored
-// nor counted.
+// nor counted. Ghosts that change are made for each sweep, in registers: columns when their row is
+// computed, rows when the row is that mirrors them.
+//
+// `Plan`, printed with the update, has how rows depend on each other, see RowsOfPass, and the
+// sides whose ghosts change.
 //
 // Compiled by NVRTC, so it includes nothing of the standard library.
 
@@ -25,57 +29,16 @@ struct PassShape {
                        blocks = blocks_, fetched = fetched_;
 };
 
-/// How the rows of a pass depend on each other.
-template <class Update>
-struct PassRows {
-  /// How far a sweep reads fields that it computes.
-  static __host__ __device__ constexpr int farthest(bool upper, int axis) {
-    int most = 0;
-    for (int i = 0; i < Update::inputs; ++i) {
-      const Reads reads = Update::reads(i);
-      const int reach = upper ? reads.upper[axis] : reads.lower[axis];
-      if (Update::source(i) != coefficient && reach > most) most = reach;
-    }
-    return most;
-  }
-  static __host__ __device__ constexpr bool follows() {
-    for (int i = 0; i < Update::inputs; ++i)
-      if (Update::source(i) < coefficient) return true;
-    return false;
-  }
-  /// Rows of a level that are kept besides the newest: those that the next sweep reads and, where a
-  /// field follows, the one after it. The newest replaces the oldest after that is used: with one
-  /// more row, laplace by 8 sweeps took 161 registers instead of 128.
-  static __host__ __device__ constexpr int kept() {
-    int most = 1;
-    for (int i = 0; i < Update::inputs; ++i) {
-      const int behind = Update::reads(i).lower[1];
-      const int rows = Update::source(i) >= 0            ? lag + behind
-                       : Update::source(i) < coefficient ? 2 * lag + behind
-                                                         : 0;
-      if (rows > most) most = rows;
-    }
-    return most;
-  }
-  /// Rows from one that is computed to the newest that it needs; at least one, since a row is
-  /// computed a step after it.
-  static constexpr int lag = farthest(true, 1) > 0 ? farthest(true, 1) : 1;
-  static constexpr int behind = farthest(false, 1);
-  static constexpr int left = farthest(false, 0), right = farthest(true, 0);
-  static constexpr int beside = left > right ? left : right;
-};
-
 /// How much a step checks: nothing; which columns change; or also rows, at the ends of a walk.
 enum class Checks { none, columns, all };
 
-template <Norm kind, class Shape, class Work, class Real, class Update>
+template <Norm kind, class Shape, class Plan, class Work, class Real, class Update>
 class PassWalk {
  public:
-  using Rows = PassRows<Update>;
-  static constexpr int sweeps = Shape::sweeps, lag = Rows::lag;
+  static constexpr int sweeps = Shape::sweeps, lag = Plan::lag;
   static constexpr int in_vector = vector_cells<Real>;
   static constexpr int width = Shape::vectors * in_vector;  ///< cells of a lane
-  static constexpr int kept = Rows::kept(), ahead = Shape::ahead;
+  static constexpr int kept = Plan::kept, ahead = Shape::ahead;
   static constexpr int inputs = Update::inputs, outputs = Update::outputs;
   /// Rows after which registers have the same roles again.
   static constexpr int phases = kept > ahead ? kept : ahead;
@@ -83,7 +46,7 @@ class PassWalk {
 
   __device__ PassWalk(const Work& work, const Update& update, int strip, int walk)
       : work_(work), update_(update) {
-    constexpr int lost = lost_lanes(sweeps, Rows::beside, width);
+    constexpr int lost = lost_lanes(sweeps, Plan::beside, width);
     constexpr int strip_width = (warp_lanes - 2 * lost) * width;
     static_assert(strip_width > 0);
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -98,6 +61,9 @@ class PassWalk {
       if (is_stored && x >= work.owned.lower[0] && x < work.owned.upper[0]) counted_ |= 1u << k;
       if (x >= work.changing.lower[0] && x < work.changing.upper[0]) changing_ |= 1u << k;
     }
+    const Index strip_begin = column_ - lane * width - work.lead;
+    side_at_[0] = static_cast<int>(work.changing.lower[0] - strip_begin);
+    side_at_[1] = static_cast<int>(work.changing.upper[0] - strip_begin);
     for (int v = 0; v < Shape::vectors; ++v) {
       const int at = readable_column(column_ + v * in_vector);
       if (v == 0)
@@ -111,7 +77,7 @@ class PassWalk {
     const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
                           counted_ == stored_ && !reads_apart();
     const bool is_whole = __all_sync(~0u, is_plain) != 0;
-    const int first = from_ - sweeps * Rows::behind, end = to_ + sweeps * lag;
+    const int first = from_ - sweeps * Plan::behind, end = to_ + sweeps * lag;
     // From `steady` on, the rows of all levels are stored and counted ones, until `steady_end`.
     const int steady =
         larger(larger(from_, work_.changing.lower[1]), work_.owned.lower[1]) + sweeps * lag;
@@ -234,16 +200,16 @@ class PassWalk {
       update<checks, phase, s>(row - (s + 1) * lag, newest, older, computed);
       // A field that follows reads the level before the one that is read, so its newest row is kept
       // only now.
-      constexpr int done = Rows::follows() ? s - 1 : s;
+      constexpr int done = Plan::follows ? s - 1 : s;
 #pragma unroll
       for (int o = 0; o < outputs; ++o) {
         if constexpr (done >= 0)
-          kept_[done][phase % kept][o] = Rows::follows() ? older[o] : newest[o];
+          kept_[done][phase % kept][o] = Plan::follows ? older[o] : newest[o];
         older[o] = newest[o];
         newest[o] = computed[o];
       }
     });
-    if constexpr (Rows::follows()) {
+    if constexpr (Plan::follows) {
 #pragma unroll
       for (int o = 0; o < outputs; ++o) kept_[sweeps - 1][phase % kept][o] = older[o];
       store<checks>(row - (sweeps - 1) * lag, older, work_.before, before_);
@@ -359,6 +325,92 @@ class PassWalk {
       for (int k = 0; k < width; ++k)
         if (!row_changes || (changing_ >> k & 1) == 0) computed[o.value].cell[k] = was.cell[k];
     });
+    // The next pass gets its own.
+    if constexpr (s + 1 < sweeps)
+      for_each_number<outputs>([&](auto o) {
+        if (row_changes) make_columns<checks, s + 1, o.value>(y, computed[o.value]);
+        if constexpr (checks == Checks::all) make_rows<phase, s + 1, o.value>(y, computed[o.value]);
+      });
+  }
+
+  /// Returns the terms of ghosts that sweep s reads. `along`: the cell's place along the side,
+  /// counted from the region's first.
+  template <int s, int o, int side, int layer>
+  __device__ __forceinline__ problem::GhostTerms<Real> terms(Index along) const {
+    constexpr SideOfPass one = Plan::side(o, side);
+    if constexpr (problem::values_of(one.kind) == 0) {
+      return {};
+    } else {
+      constexpr int axis = side < 2 ? 1 : 0;
+      const CellsAlong& all = work_.along[axis];
+      const Index number = one.by_place ? all.number_of(work_.origin[axis] + along) : 0;
+      return work_.terms[o][side][place_of_terms(one, all.cells, s, layer, number)];
+    }
+  }
+
+  /// Makes the ghosts of a row beyond the sides of x.
+  template <Checks checks, int s, int o>
+  __device__ __forceinline__ void make_columns(int y, Row& row) const {
+    for_each_number<2>([&](auto side) {
+      constexpr SideOfPass one = Plan::side(o, side.value);
+      if constexpr (one.layers > 0) {
+        const int nearest = side_at_[side.value] - (side.value == 0 ? 1 : 0);
+        if (nearest < 0 || nearest >= warp_lanes * width) return;
+        for_each_number<one.layers>([&](auto layer) {
+          constexpr int out = side.value == 0 ? -layer.value : layer.value;
+          const int at = nearest + out;
+          const Real mirrored = cell_of_strip(row, nearest - out + (side.value == 0 ? 1 : -1));
+          const Real value =
+              problem::ghost(one.kind, terms<s, o, side.value, layer.value>(y), mirrored);
+          const bool has_it = static_cast<int>(threadIdx.x) % warp_lanes == lane_of(at);
+#pragma unroll
+          for (int k = 0; k < width; ++k)
+            if (has_it && k == at - lane_of(at) * width) row.cell[k] = value;
+        });
+      }
+    });
+  }
+
+  /// Makes the rows of ghosts beyond the lower side of y that this row mirrors; or makes it, beyond
+  /// the upper side, from the row that mirrors it. `s`: the sweep that reads it.
+  template <int phase, int s, int o>
+  __device__ __forceinline__ void make_rows(int y, Row& row) {
+    for_each_number<2>([&](auto end) {
+      constexpr int side = 2 + end.value;
+      constexpr SideOfPass one = Plan::side(o, side);
+      if constexpr (one.layers > 0)
+        for_each_number<one.layers>([&](auto layer) {
+          constexpr int apart = 2 * layer.value + 1;
+          static_assert(apart <= kept);
+          Row& other = kept_[s][(phase - apart + 8 * kept) % kept][o];
+          const int ours =
+              static_cast<int>(end.value == 0 ? work_.changing.lower[1] : work_.changing.upper[1]);
+          if (y != ours + layer.value) return;
+#pragma unroll
+          for (int k = 0; k < width; ++k) {
+            const problem::GhostTerms<Real> made_of =
+                terms<s, o, side, layer.value>(column_ - work_.lead + k);
+            if (end.value == 0)
+              other.cell[k] = problem::ghost(one.kind, made_of, row.cell[k]);
+            else
+              row.cell[k] = problem::ghost(one.kind, made_of, other.cell[k]);
+          }
+        });
+    });
+  }
+
+  /// Returns the lane that has a cell of the strip; of none for cells outside it.
+  static __device__ __forceinline__ int lane_of(int at) {
+    return (at - (at & (width - 1))) / width;
+  }
+  /// Returns the value of a cell of the strip.
+  static __device__ __forceinline__ Real cell_of_strip(const Row& row, int at) {
+    static_assert((width & (width - 1)) == 0);
+    Real cell = row.cell[0];
+#pragma unroll
+    for (int k = 1; k < width; ++k)
+      if (k == (at & (width - 1))) cell = row.cell[k];
+    return __shfl_sync(~0u, cell, lane_of(at) & (warp_lanes - 1));
   }
 
   /// Stores a row of each field that `arrays` have.
@@ -393,6 +445,7 @@ class PassWalk {
   const Work& work_;
   const Update& update_;
   int column_, read_at_, from_, to_;  // counted from the boundary at or before the region
+  int side_at_[2];  // where the domain begins and ends along x, counted in the strip
   int further_[Shape::vectors > 1 ? Shape::vectors - 1 : 1];  // other vectors, from the first
   unsigned int stored_ = 0, counted_ = 0, changing_ = 0;      // a bit for each of the lane's cells
   const Real* in_[inputs];
@@ -414,7 +467,7 @@ __device__ void leave_norms(const Work& work, const double (&of_warp)[sweeps][wa
   if (blockIdx.x == 0 && work.is_last) parts.count = work.first_part + gridDim.x;
 }
 
-template <Norm kind, class Shape, class Real, class Update, int inputs, int outputs>
+template <Norm kind, class Shape, class Plan, class Real, class Update, int inputs, int outputs>
 __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     pass(PassWork<Real, inputs, outputs> work, Update update) {
   constexpr int sweeps = Shape::sweeps, warps = Shape::warps;
@@ -425,7 +478,7 @@ __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
   const bool walks = walk * work.rows < work.cells[1];
   [[maybe_unused]] __shared__ double of_warp[kind == Norm::none ? 1 : sweeps][warps];
   if (walks) {
-    PassWalk<kind, Shape, PassWork<Real, inputs, outputs>, Real, Update> walker(
+    PassWalk<kind, Shape, Plan, PassWork<Real, inputs, outputs>, Real, Update> walker(
         work, update, number % work.strips, walk);
     walker.run();
     if constexpr (kind != Norm::none)

@@ -5,6 +5,7 @@
 // For the host and for kernels: compiles with NVRTC, so it includes nothing of the standard
 // library.
 
+#include "stencil/cuda/passes/sides.cuh"
 #include "stencil/cuda/walks/tiles.cuh"
 
 namespace halocline::stencil::cuda {
@@ -16,9 +17,12 @@ struct PassWork {
   Array<const Real> in[inputs];
   /// Of the level that is written, and of the one before it where a field follows; else null.
   Array<Real> out[outputs], before[outputs];
-  Index cells[2];         ///< of the region
-  Index origin[2];        ///< the domain's cell at which the region begins
-  Index around[2];        ///< cells of an axis that the region wraps around, else 0
+  Index cells[2];   ///< of the region
+  Index origin[2];  ///< the domain's cell at which the region begins
+  Index around[2];  ///< cells of an axis that the region wraps around, else 0
+  /// By output and side (x lower, x upper, y lower, y upper), where ghosts change.
+  const problem::GhostTerms<Real>* terms[outputs][4];
+  CellsAlong along[2];    ///< each axis
   int lead;               ///< cells from a 16-byte boundary to the region's first
   int strips, rows;       ///< walks side by side, and the rows of each
   Range readable;         ///< cells that arrays hold

@@ -7,7 +7,7 @@
 
 namespace halocline::stencil::cuda {
 
-/// The texts of generated.cuh, of passes/pass.cuh and of what they include.
+/// The texts of generated.cuh, of the kernels of passes/ and of what they include.
 std::span<const compiler::Header> kernel_headers();
 
 }  // namespace halocline::stencil::cuda

@@ -507,8 +507,8 @@ std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) 
 std::string name_of_pass(const Model& model, halocline::Norm kind, const PassForm& form,
                          const ArgumentRoom& room) {
   return fmt::format(
-      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}>, {8}, {0}::Printed, "
-      "{9}, {10}>",
+      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}>, {0}::PrintedPlan, "
+      "{8}, {0}::Printed, {9}, {10}>",
       space, halocline::name_of(kind), form.sweeps, form.vectors, form.ahead, form.warps,
       form.blocks, form.fetched, real_of(model), room.inputs, room.outputs);
 }
@@ -539,6 +539,10 @@ struct PrintedRules {{
 
 std::string name_of_ghosts(const Model& model) {
   return fmt::format("{0}::fill_ghosts<{1}, {0}::PrintedRules>", space, real_of(model));
+}
+
+std::string name_of_make_terms(const Model& model) {
+  return fmt::format("{0}::make_terms<{1}, {0}::PrintedRules>", space, real_of(model));
 }
 
 int operations_of(const Model& model) {

@@ -110,9 +110,12 @@ constexpr int rule_number(std::size_t field, int axis, int end) {
   return 6 * static_cast<int>(field) + 2 * axis + end;
 }
 
+/// What kernels get of the printed rules: they hold nothing.
+struct PrintedRules {};
 /// Prints, as the struct halocline::stencil::cuda::PrintedRules, the rules for ghosts that depend
 /// on time; nothing if there are none.
 std::string print_rules(const problem::Model& model);
 std::string name_of_ghosts(const problem::Model& model);
+std::string name_of_make_terms(const problem::Model& model);
 
 }  // namespace halocline::stencil::cuda

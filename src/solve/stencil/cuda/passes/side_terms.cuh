@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The terms of ghosts whose rules depend on time, for all sweeps of a pass.
+//
+// Compiled by NVRTC, so it includes nothing of the standard library.
+
+#include "device/cuda/early.cuh"
+#include "stencil/cuda/passes/sides.cuh"
+#include "stencil/cuda/walks/blocks.cuh"
+
+namespace halocline::stencil::cuda {
+
+/// A thread makes the terms of the ghosts in one line across a side, for one sweep.
+template <class Real, class Rules>
+__global__ void __launch_bounds__(block_threads) make_terms(SideTermsWork<Real> work, Rules rules) {
+  device::cuda::let_next_begin();
+  device::cuda::await_stream();
+  const auto block = static_cast<int>(blockIdx.x);
+  const TimedSide& one = work.sides[block / work.blocks_of_side];
+  const Index number =
+      static_cast<Index>(block % work.blocks_of_side) * block_threads + threadIdx.x;
+  if (number >= one.along.cells * work.sweeps) return;
+  const auto sweep = static_cast<int>(number / one.along.cells);
+  const Index along = number % one.along.cells;
+  const long long first =
+      work.clock.first == nullptr ? work.first_sweep : __ldg(work.clock.first) + work.clock.ahead;
+  const double time = static_cast<double>(first + sweep) * work.clock.dt;
+  for (int layer = 0; layer < one.side.layers; ++layer) {
+    Index at[2];
+    at[one.axis] = one.end == 0 ? -1 - layer : one.domain + layer;
+    at[1 - one.axis] = along - one.along.margin;
+    double values[3]{};
+    rules(one.rule, at[0], at[1], 0, time, values);
+    const double h = static_cast<double>(2 * layer + 1) * one.spacing;
+    work.terms[one.first + place_of_terms(one.side, one.along.cells, sweep, layer, along)] =
+        problem::ghost_terms<Real>(one.side.kind, values, one.is_constant, h);
+  }
+}
+
+}  // namespace halocline::stencil::cuda
