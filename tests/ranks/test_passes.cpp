@@ -79,7 +79,7 @@ initial = "noise()"
 "x-" = { value = "0.3 + sin(7*y)" }
 "x+" = "reflect"
 "y-" = { derivative = "0.1*cos(t) + x" }
-"y+" = { mixed = { a = 1, b = "0.5 + x", c = 0.2 } }
+"y+" = { mixed = { a = 1, b = 0.5, c = "0.2 + x" } }
 [fields.u_old]
 initial = "noise()"
 [update]
@@ -162,7 +162,7 @@ class Passes : public testing::TestWithParam<Course> {
 
 const std::vector<Course> courses{{"laplace", "laplace", 8},
                                   {"wave", wave_text, 3},
-                                  {"sides", sides_text, 3},
+                                  {"sides", sides_text, 2},
                                   {"tide", tide_text, 4, Precision::f64},
                                   {"reactions", "gray_scott", 2},
                                   {"far", far_text, 3},
