@@ -15,7 +15,7 @@ namespace halocline::stencil::cuda {
 /// The ghosts of an output beyond a side of the domain, which the walks make for each sweep.
 struct SideOfPass {
   problem::BoundaryKind kind = problem::BoundaryKind::outside;
-  int layers = 0;     ///< of ghosts that a sweep reads; 0: they do not change
+  int layers = 0;         ///< of ghosts that a sweep reads; 0: they do not change
   bool by_place = false;  ///< whether their terms differ along the side,
   bool by_sweep = false;  ///< and from sweep to sweep
 };
