@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "problem/catalogue.hpp"
+#include "stencil/cuda/passes/shapes.hpp"
+#include "stencil/cuda/passes/side_terms.hpp"
 #include "stencil/cuda/text/kernel_headers.hpp"
 #include "stencil/cuda/text/printed.hpp"
 #include "support/models.hpp"
@@ -59,6 +61,38 @@ void expect_compiles(const std::string& source, const std::string& kernel) {
   nvrtcDestroyProgram(&program);
 }
 
+void expect_compiles_passes(const problem::Model& model) {
+  const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
+  expect_compiles(stencil::cuda::source_of_passes(model, update),
+                  stencil::cuda::name_of_pass(
+                      model, Norm::max, stencil::cuda::form_of(model, update, 2, Norm::max), {}));
+}
+
+TEST(Nvrtc, CompilesGhostsThatChangeWithinAPass) {
+  const problem::Model model = test::model_of_text(R"toml(
+axes = 2
+cells = [40, 40]
+lower = [0, 0]
+upper = [1, 1]
+[parameters]
+dt = 0.01
+[fields.u]
+initial = 0
+[fields.u.boundary]
+"x-" = { value = "0.3 + sin(7*y)" }
+"x+" = "reflect"
+"y-" = { outside = "cos(t) + x" }
+"y+" = { mixed = { a = 1, b = 0.5, c = "0.2 + x" } }
+[update]
+u = "0.5*u + 0.1*(u[-2,1] + u[1,0] + u[0,-2] + u[1,2])"
+[stop]
+sweeps = 40
+)toml");
+  expect_compiles_passes(model);
+  expect_compiles(stencil::cuda::source_of_side_terms(model),
+                  stencil::cuda::name_of_make_terms(model));
+}
+
 TEST(Nvrtc, CompilesEveryProblem) {
   for (const problem::BuiltIn& one : problem::built_in_problems()) {
     SCOPED_TRACE(one.name);
@@ -87,6 +121,7 @@ TEST(Nvrtc, CompilesEveryProblem) {
                                                                    .steps = 2}));
     if (!stencil::cuda::cannot_persist_because(model))
       expect_compiles(update.source, stencil::cuda::name_of_persist(model, Norm::l2, 4));
+    if (!stencil::cuda::cannot_pass_because(model)) expect_compiles_passes(model);
     const std::string rules = stencil::cuda::print_rules(model);
     if (!rules.empty()) expect_compiles(rules, stencil::cuda::name_of_ghosts(model));
   }

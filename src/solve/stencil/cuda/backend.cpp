@@ -7,6 +7,7 @@
 #include "device/gpu.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/cuda/passes/passes.hpp"
+#include "stencil/cuda/passes/shapes.hpp"
 #include "stencil/cuda/sweep.hpp"
 #include "stencil/cuda/text/prebuilt.hpp"
 #include "stencil/cuda/text/printed.hpp"

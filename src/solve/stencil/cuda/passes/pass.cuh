@@ -351,21 +351,23 @@ class PassWalk {
   /// Makes the ghosts of a row beyond the sides of x.
   template <Checks checks, int s, int o>
   __device__ __forceinline__ void make_columns(int y, Row& row) const {
-    for_each_number<2>([&](auto side) {
-      constexpr SideOfPass one = Plan::side(o, side.value);
+    for_each_number<2>([&](auto end) {
+      constexpr int side = end.value;  // NVRTC 13 has no constant `end.value` in the inner function
+      constexpr SideOfPass one = Plan::side(o, side);
       if constexpr (one.layers > 0) {
-        const int nearest = side_at_[side.value] - (side.value == 0 ? 1 : 0);
+        const int nearest = side_at_[side] - (side == 0 ? 1 : 0);
         if (nearest < 0 || nearest >= warp_lanes * width) return;
         for_each_number<one.layers>([&](auto layer) {
-          constexpr int out = side.value == 0 ? -layer.value : layer.value;
+          constexpr int out = side == 0 ? -layer.value : layer.value;
           const int at = nearest + out;
-          const Real mirrored = cell_of_strip(row, nearest - out + (side.value == 0 ? 1 : -1));
-          const Real value =
-              problem::ghost(one.kind, terms<s, o, side.value, layer.value>(y), mirrored);
+          const Real mirrored = cell_of_strip(row, nearest - out + (side == 0 ? 1 : -1));
+          const Real value = problem::ghost(one.kind, terms<s, o, side, layer.value>(y), mirrored);
           const bool has_it = static_cast<int>(threadIdx.x) % warp_lanes == lane_of(at);
-#pragma unroll
-          for (int k = 0; k < width; ++k)
-            if (has_it && k == at - lane_of(at) * width) row.cell[k] = value;
+          // In a loop, NVRTC 13 takes k for the number it is compared with, and has the row in
+          // memory.
+          for_each_number<width>([&](auto k) {
+            if (has_it && k.value == (at & (width - 1))) row.cell[k.value] = value;
+          });
         });
       }
     });
@@ -407,9 +409,9 @@ class PassWalk {
   static __device__ __forceinline__ Real cell_of_strip(const Row& row, int at) {
     static_assert((width & (width - 1)) == 0);
     Real cell = row.cell[0];
-#pragma unroll
-    for (int k = 1; k < width; ++k)
-      if (k == (at & (width - 1))) cell = row.cell[k];
+    for_each_number<width>([&](auto k) {
+      if (k.value == (at & (width - 1))) cell = row.cell[k.value];
+    });
     return __shfl_sync(~0u, cell, lane_of(at) & (warp_lanes - 1));
   }
 

@@ -15,6 +15,7 @@
 #include "device/cuda/launch.cuh"
 #include "stencil/cuda/arguments.hpp"
 #include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/passes/shapes.hpp"
 #include "stencil/cuda/passes/side_terms.hpp"
 #include "stencil/cuda/text/build.hpp"
 #include "stencil/cuda/text/prebuilt.hpp"
@@ -22,109 +23,6 @@
 
 namespace halocline::stencil::cuda {
 namespace {
-
-/// How the rows of an update's passes depend on each other.
-struct RowsOfPass {
-  /// Rows from one that is computed to the newest that it needs; at least one, since a row is
-  /// computed a step after it.
-  int lag = 1;
-  int behind = 0;  ///< rows from the oldest that it needs,
-  int beside = 0;  ///< and columns to the left and right
-  /// Rows of a level that are kept besides the newest: those that the next sweep reads and, where a
-  /// field follows, the one after it. The newest replaces the oldest after that is used: with one
-  /// more row, laplace by 8 sweeps took 161 registers instead of 128.
-  int kept = 1;
-  bool follows = false;
-
-  RowsOfPass(const problem::Model& model, const PrintedUpdate& update) {
-    for (std::size_t i = 0; i < update.sources.size(); ++i) {
-      if (update.sources[i] == coefficient) continue;
-      const Reads& reads = update.reads[i];
-      follows = follows || update.sources[i] < coefficient;
-      lag = std::max(lag, reads.upper[1]);
-      behind = std::max(behind, reads.lower[1]);
-      beside = std::max({beside, reads.lower[0], reads.upper[0]});
-    }
-    // Ghosts mirror rows as far inside: a walk that needs some needs those, too.
-    if (model.ghosts_change()) lag = behind = std::max(lag, behind);
-    for (std::size_t i = 0; i < update.sources.size(); ++i)
-      if (update.sources[i] != coefficient)
-        kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[1]);
-    if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
-  }
-
-  /// As pass.cuh has it, with the sides.
-  std::string text(const problem::Model& model, const Operands& operands) const {
-    std::string sides;
-    for (const std::size_t field : operands.outputs)
-      for (std::size_t side = 0; side < 4; ++side) {
-        const SideOfPass one = side_of_pass(model, field, side);
-        sides += fmt::format("{{static_cast<problem::BoundaryKind>({}), {}, {}, {}}}, ",
-                             static_cast<int>(one.kind), one.layers, one.by_place, one.by_sweep);
-      }
-    return fmt::format(R"(
-#include "stencil/cuda/passes/pass.cuh"
-
-namespace halocline::stencil::cuda {{
-
-struct PrintedPlan {{
-  static constexpr int lag = {}, behind = {}, beside = {}, kept = {};
-  static constexpr bool follows = {};
-  static __host__ __device__ constexpr SideOfPass side(int output, int number) {{
-    constexpr SideOfPass all[] = {{{}}};
-    return all[4 * output + number];
-  }}
-}};
-
-}}  // namespace halocline::stencil::cuda
-)",
-                       lag, behind, beside, kept, follows, sides);
-  }
-};
-
-constexpr int cells_of_lane = 4, warps_of_block = 4;
-
-/// Returns the shape of walks that should be the fastest. On an H200 laplace on 16384x16384 cells
-/// in fp32 runs at 2585 GLUP/s by 12 sweeps and 3 blocks, and at 2518 with rows fetched 8 ahead; by
-/// 8 sweeps at 2418, and at 2278 without; with a max norm of each sweep at 1850, and at 1773
-/// without; with L2 at 1491 without, and at 1289 with; in fp64 at 1289 by 8 sweeps and 2 blocks,
-/// and at 1111 without.
-PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps, Norm kind) {
-  const RowsOfPass rows(model, update);
-  const bool is_f32 = model.precision == Precision::f32;
-  const int words = is_f32 ? 1 : 2, outputs = static_cast<int>(update.operands.outputs.size());
-  const int of_norm = kind == Norm::none ? 0 : kind == Norm::max ? words : 2;
-  const int registers =
-      sweeps * (outputs * rows.kept * cells_of_lane * words + of_norm) + 60 * outputs * words;
-  const bool fetches =
-      outputs == 1 && kind != Norm::l2 && !(is_f32 && kind == Norm::none && sweeps > 10);
-  return {.sweeps = sweeps,
-          .vectors = cells_of_lane * words / 4,
-          .ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2
-                   : rows.kept == 3                     ? 3
-                                                        : 1,
-          .warps = warps_of_block,
-          .blocks = registers <= 128   ? 4
-                    : registers <= 168 ? 3
-                                       : 2,
-          .fetched = fetches ? 8 : 0};
-}
-
-/// Returns the most sweeps of a pass whose values fit in registers and whose code is not too long:
-/// a walk's steps are compiled for each sweep and each phase of its rows. Beyond these limits
-/// Cahn-Hilliard took 680 us a sweep instead of 195 one by one, by 3 sweeps (8192x8192 cells in
-/// fp32 on an H200), shallow water 340 instead of 119 (4096x4096), and compiled for 20 s; by 2
-/// sweeps they take 202 and 84. Gray-Scott by 8 sweeps takes 130 instead of 289 (8192x8192).
-int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
-  constexpr int most_registers = 255, of_output = 40, most_operations = 400;
-  const RowsOfPass rows(model, update);
-  const int words = model.precision == Precision::f32 ? 1 : 2;
-  const int outputs = static_cast<int>(update.operands.outputs.size());
-  const int by_registers = (most_registers - of_output * outputs * words) /
-                           (outputs * rows.kept * cells_of_lane * words);
-  const int by_operations = most_operations * 2 / (operations_of(model) * std::max(2, rows.kept));
-  return std::min({by_registers, by_operations, most_sweeps_of_pass});
-}
 
 template <class Real, int inputs, int outputs>
 class CudaPasses final : public Passes {
@@ -142,7 +40,8 @@ class CudaPasses final : public Passes {
     for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
     std::vector<One> wanted;
     for (const int count : sweeps)
-      for (const Norm kind : kinds) wanted.push_back({form_of(model, update, count, kind), kind});
+      for (const Norm kind : kinds)
+        wanted.push_back({form_of(model, update, count, kind_of(kind)), kind});
     make(std::move(wanted), options.communicator);
   }
 
@@ -197,7 +96,7 @@ class CudaPasses final : public Passes {
       std::vector<std::string> names;
       for (const One& one : wanted)
         names.push_back(name_of_pass(model_, kind_of(one.kind), one.form, {inputs, outputs}));
-      Build build{.codes = codes_of(update_.source + rows_.text(model_, update_.operands), names)};
+      Build build{.codes = codes_of(source_of_passes(model_, update_), names)};
       bool all_fit = true;
       for (std::size_t w = 0; w < wanted.size(); ++w) {
         int& blocks = wanted[w].form.blocks;
@@ -221,7 +120,7 @@ class CudaPasses final : public Passes {
   const One& kernel_of(int sweeps, Norm kind) {
     for (const One& one : all_)
       if (one.form.sweeps == sweeps && one.kind == kind) return one;
-    make({{form_of(model_, update_, sweeps, kind), kind}}, nullptr);
+    make({{form_of(model_, update_, sweeps, kind_of(kind)), kind}}, nullptr);
     return all_.back();
   }
 
@@ -333,24 +232,6 @@ std::unique_ptr<Passes> make_for(const problem::Model& model, const SweepOptions
 }
 
 }  // namespace
-
-std::optional<std::string> cannot_pass_because(const problem::Model& model) {
-  if (model.axes != 2) return "it needs a grid of two axes";
-  for (std::size_t f = 0; f < model.fields.size(); ++f) {
-    const problem::ModelField& field = model.fields[f];
-    if (!field.follows) continue;
-    if (model.fields[*field.follows].follows) return "a field follows one that follows another";
-    for (std::size_t side = 0; side < 4; ++side)
-      if (field.reach.has_neighbours() &&
-          (model.ghosts_change(f, side) || model.ghosts_change(*field.follows, side)))
-        return fmt::format(
-            "neighbours of field '{}', which follows another, are read at sides that change",
-            field.name);
-  }
-  if (most_sweeps_of(model, print_update(model)) < 2)
-    return "values of its update do not fit in registers, or it has too many operations";
-  return std::nullopt;
-}
 
 std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,
                                     const PrintedUpdate& update) {

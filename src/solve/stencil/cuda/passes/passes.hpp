@@ -25,9 +25,6 @@ class Passes {
   virtual double compile_seconds() const = 0;
 };
 
-/// Returns why one pass cannot do several sweeps of the model, or nothing.
-std::optional<std::string> cannot_pass_because(const problem::Model& model);
-
 /// Compiles the kernels of passes by at most `options.sweeps_per_pass` sweeps, and by fewer for
 /// what those leave over. Collective if the options name a communicator. Throws as make_sweep().
 std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,

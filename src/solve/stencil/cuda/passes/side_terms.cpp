@@ -57,6 +57,10 @@ SideOfPass side_of_pass(const problem::Model& model, std::size_t field, std::siz
   return one;
 }
 
+std::string source_of_side_terms(const problem::Model& model) {
+  return print_rules(model) + "\n#include \"stencil/cuda/passes/side_terms.cuh\"\n";
+}
+
 template <class Real>
 SideTerms<Real>::SideTerms(const problem::Model& model, const Operands& operands, int sweeps,
                            const Communicator* communicator) {
@@ -108,9 +112,7 @@ void SideTerms<Real>::load(const problem::Model& model, const std::vector<TimedS
   timed_count_ = static_cast<int>(timed.size());
   timed_ = on_gpu(timed);
   const Build build = build_for_all(communicator, [&] {
-    return Build{.codes = {code_of(
-                     print_rules(model) + "\n#include \"stencil/cuda/passes/side_terms.cuh\"\n",
-                     name_of_make_terms(model))}};
+    return Build{.codes = {code_of(source_of_side_terms(model), name_of_make_terms(model))}};
   });
   compile_seconds_ = build.seconds;
   module_.emplace(build.codes.front());

@@ -26,11 +26,11 @@ __global__ void __launch_bounds__(block_threads) make_terms(SideTermsWork<Real> 
       work.clock.first == nullptr ? work.first_sweep : __ldg(work.clock.first) + work.clock.ahead;
   const double time = static_cast<double>(first + sweep) * work.clock.dt;
   for (int layer = 0; layer < one.side.layers; ++layer) {
-    Index at[2];
-    at[one.axis] = one.end == 0 ? -1 - layer : one.domain + layer;
-    at[1 - one.axis] = along - one.along.margin;
+    const Index out = one.end == 0 ? -1 - layer : one.domain + layer;
+    const Index beside = along - one.along.margin;
+    const Index x = one.axis == 0 ? out : beside, y = one.axis == 0 ? beside : out;
     double values[3]{};
-    rules(one.rule, at[0], at[1], 0, time, values);
+    rules(one.rule, x, y, 0, time, values);
     const double h = static_cast<double>(2 * layer + 1) * one.spacing;
     work.terms[one.first + place_of_terms(one.side, one.along.cells, sweep, layer, along)] =
         problem::ghost_terms<Real>(one.side.kind, values, one.is_constant, h);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <halocline/communicator.hpp>
@@ -18,6 +19,9 @@ namespace halocline::stencil::cuda {
 
 /// Returns what passes know of the ghosts of a field beyond a side: x lower, x upper, y lower, ...
 SideOfPass side_of_pass(const problem::Model& model, std::size_t field, std::size_t side);
+
+/// Returns the source of the kernel that makes the terms of rules that depend on time.
+std::string source_of_side_terms(const problem::Model& model);
 
 /// The terms of all ghosts that change, in device memory.
 template <class Real>

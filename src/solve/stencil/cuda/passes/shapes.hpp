@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which kernels passes of an update take.
+
+#include <optional>
+#include <string>
+
+#include "problem/model.hpp"
+#include "stencil/cuda/text/printed.hpp"
+
+namespace halocline::stencil::cuda {
+
+/// How the rows of an update's passes depend on each other.
+struct RowsOfPass {
+  /// Rows from one that is computed to the newest that it needs; at least one, since a row is
+  /// computed a step after it.
+  int lag = 1;
+  int behind = 0;  ///< rows from the oldest that it needs,
+  int beside = 0;  ///< and columns to the left and right
+  /// Rows of a level that are kept besides the newest: those that the next sweep reads and, where a
+  /// field follows, the one after it. The newest replaces the oldest after that is used: with one
+  /// more row, laplace by 8 sweeps took 161 registers instead of 128.
+  int kept = 1;
+  bool follows = false;
+
+  RowsOfPass(const problem::Model& model, const PrintedUpdate& update);
+};
+
+/// Returns why one pass cannot do several sweeps of the model, or nothing.
+std::optional<std::string> cannot_pass_because(const problem::Model& model);
+
+/// Returns the most sweeps of a pass whose values fit in registers and whose code is not too long.
+int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update);
+
+/// Returns the shape of walks that should be the fastest.
+PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
+                 halocline::Norm kind);
+
+/// Returns the source of passes' kernels: the update's, how its rows depend on each other, and its
+/// sides.
+std::string source_of_passes(const problem::Model& model, const PrintedUpdate& update);
+
+}  // namespace halocline::stencil::cuda
