@@ -73,7 +73,7 @@ class PassWalk {
     }
   }
 
-  __device__ void run() {
+  __device__ __forceinline__ void run() {
     const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
                           counted_ == stored_ && !reads_apart();
     const bool is_whole = __all_sync(~0u, is_plain) != 0;
@@ -146,6 +146,33 @@ class PassWalk {
     }
   }
 
+  /// Whether sweep s of a pass reads an input where memory has it: a coefficient, or the level
+  /// before the one that the pass reads.
+  template <int input, int s>
+  static constexpr bool is_in_memory = Update::source(input) == coefficient ||
+                                       (Update::source(input) < coefficient && s == 0);
+
+  /// Loads what a cell of sweep s reads of these inputs at itself.
+  template <Checks checks, int s>
+  __device__ __forceinline__ void load_beneath(Row (&rows)[inputs], int y) const {
+    for_each_number<inputs>([&](auto i) {
+      if constexpr (is_in_memory<i.value, s>) {
+        const Array<const Real>& array = work_.in[i.value];
+        const Real* place;
+        if constexpr (checks == Checks::all)
+          place = array.cell + read_at_ + readable_row<checks>(y) * array.step[1];
+        else
+          place = in_[i.value] - static_cast<Index>(s * lag * static_cast<int>(array.step[1]));
+#pragma unroll
+        for (int v = 0; v < Shape::vectors; ++v) {
+          const int further = v == 0 ? 0 : checks == Checks::none ? v * in_vector : further_[v - 1];
+          VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(place + further)),
+                                rows[i.value].cell + v * in_vector);
+        }
+      }
+    });
+  }
+
   /// Loads a row of each computed field.
   template <Checks checks>
   __device__ __forceinline__ void load(Row (&rows)[outputs], int row) {
@@ -171,8 +198,10 @@ class PassWalk {
 
   /// For steps from `row` on that check no rows.
   __device__ void set_places(int row) {
-    for (int i = 0; i < inputs; ++i)
-      in_[i] = work_.in[i].cell + read_at_ + (row + ahead) * work_.in[i].step[1];
+    for_each_number<inputs>([&](auto i) {
+      const int first = Update::source(i.value) >= 0 ? row + ahead : row - lag;
+      in_[i.value] = work_.in[i.value].cell + read_at_ + first * work_.in[i.value].step[1];
+    });
     for (int o = 0; o < outputs; ++o) {
       out_[o] = work_.out[o].cell + column_ + (row - sweeps * lag) * work_.out[o].step[1];
       before_[o] =
@@ -215,6 +244,10 @@ class PassWalk {
       store<checks>(row - (sweeps - 1) * lag, older, work_.before, before_);
     }
     store<checks>(row - sweeps * lag, newest, work_.out, out_);
+    if constexpr (checks != Checks::all)
+      for_each_number<inputs>([&](auto i) {
+        if constexpr (Update::source(i.value) < 0) in_[i.value] += work_.in[i.value].step[1];
+      });
   }
 
   /// Returns a level's row at `by` from the one that is computed. `back`: levels before the one
@@ -269,6 +302,7 @@ class PassWalk {
     const PassWalk& walk;
     const Row (&newest)[outputs];
     const Row (&older)[outputs];
+    const Row (&beneath)[inputs];
     int row;
 
     template <int input, int x, int y, int z>
@@ -276,18 +310,20 @@ class PassWalk {
       constexpr int source = Update::source(input);
       if constexpr (source >= 0)
         return beside<column + x>(walk.template row_of<phase, s, y, 0>(newest, older, source));
-      else if constexpr (source < coefficient && s > 0)
+      else if constexpr (is_in_memory<input, s> && x == 0 && y == 0)
+        return beneath[input].cell[column];
+      else if constexpr (!is_in_memory<input, s>)
         return beside<column + x>(walk.template row_of<phase, s, y, 1>(newest, older, -2 - source));
       else
         return walk.template loaded<checks, input, column, x>(row, y);
     }
     template <int axis>
-    __device__ Index index() const {
+    __device__ __forceinline__ Index index() const {
       return walk.work_.origin[axis] + (axis == 0   ? walk.column_ - walk.work_.lead + column
                                         : axis == 1 ? row
                                                     : 0);
     }
-    __device__ double time() const {
+    __device__ __forceinline__ double time() const {
       const GraphClock& clock = walk.work_.clock;
       const long long first =
           clock.first == nullptr ? walk.work_.first_sweep : __ldg(clock.first) + clock.ahead;
@@ -301,8 +337,10 @@ class PassWalk {
     const bool counts =
         checks != Checks::all ||
         (y >= from_ && y < to_ && y >= work_.owned.lower[1] && y < work_.owned.upper[1]);
+    Row beneath[inputs];
+    load_beneath<checks, s>(beneath, y);
     for_each_number<width>([&](auto k) {
-      const CellInPass<phase, s, k.value, checks> cell{*this, newest, older, y};
+      const CellInPass<phase, s, k.value, checks> cell{*this, newest, older, beneath, y};
       Real values[outputs];
       update_(cell, values);
 #pragma unroll

@@ -70,8 +70,8 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
   const bool is_f32 = model.precision == Precision::f32;
   const int words = is_f32 ? 1 : 2, outputs = static_cast<int>(update.operands.outputs.size());
   const int of_norm = kind == halocline::Norm::none ? 0 : kind == halocline::Norm::max ? words : 2;
-  const int registers =
-      sweeps * (outputs * rows.kept * cells_of_lane * words + of_norm) + 60 * outputs * words;
+  const int registers = sweeps * (outputs * rows.kept * cells_of_lane * words + of_norm) +
+                        60 * outputs * words + (model.ghosts_change() ? 30 : 0);
   const bool fetches = outputs == 1 && kind != halocline::Norm::l2 &&
                        !(is_f32 && kind == halocline::Norm::none && sweeps > 10);
   return {.sweeps = sweeps,
