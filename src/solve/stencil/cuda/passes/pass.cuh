@@ -44,15 +44,15 @@ class PassWalk {
   static constexpr int phases = kept > ahead ? kept : ahead;
   static_assert(phases % kept == 0 && phases % ahead == 0);
 
-  __device__ PassWalk(const Work& work, const Update& update, int strip, int walk)
+  __device__ PassWalk(const Work& work, const Update& update, const WalkOfPass& walk)
       : work_(work), update_(update) {
     constexpr int lost = lost_lanes(sweeps, Plan::beside, width);
     constexpr int strip_width = (warp_lanes - 2 * lost) * width;
     static_assert(strip_width > 0);
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    column_ = strip * strip_width + (lane - lost) * width;
-    from_ = walk * work.rows;
-    to_ = from_ + work.rows < work.cells[1] ? from_ + work.rows : static_cast<int>(work.cells[1]);
+    column_ = walk.strip * strip_width + (lane - lost) * width;
+    from_ = walk.from;
+    to_ = walk.to < work.cells[1] ? walk.to : static_cast<int>(work.cells[1]);
     const bool is_own = lane >= lost && lane < warp_lanes - lost;
     for (int k = 0; k < width; ++k) {
       const int x = column_ + k - work.lead;
@@ -514,12 +514,11 @@ __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
   if (work.stop != nullptr && *work.stop != 0) return;
   const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int number = static_cast<int>(blockIdx.x) * warps + warp;
-  const int walk = number / work.strips;
-  const bool walks = walk * work.rows < work.cells[1];
+  const WalkOfPass walk = walk_of_pass(work.walks, number);
   [[maybe_unused]] __shared__ double of_warp[kind == Norm::none ? 1 : sweeps][warps];
-  if (walks) {
-    PassWalk<kind, Shape, Plan, PassWork<Real, inputs, outputs>, Real, Update> walker(
-        work, update, number % work.strips, walk);
+  if (walk.from < work.cells[1]) {
+    PassWalk<kind, Shape, Plan, PassWork<Real, inputs, outputs>, Real, Update> walker(work, update,
+                                                                                      walk);
     walker.run();
     if constexpr (kind != Norm::none)
       for_each_number<sweeps>([&](auto s) {

@@ -10,6 +10,32 @@
 
 namespace halocline::stencil::cuda {
 
+/// How walks divide a region: in strips side by side, and pieces of these one above the other.
+/// Those of the first and the last strip, which may have ghosts to make, are divided again.
+struct WalksOfPass {
+  int strips, rows;  ///< of a piece
+  int parts;         ///< of a piece of the first and the last strip; 1 if there is one strip
+};
+
+/// Returns the walks of a row of pieces.
+HALOCLINE_READS int walks_beside(const WalksOfPass& all) {
+  return all.strips + 2 * (all.parts - 1);
+}
+
+struct WalkOfPass {
+  int strip, from, to;  ///< rows; some may be beyond the region
+};
+
+/// Walks of the first and the last strip that are not their pieces' first come after the others.
+HALOCLINE_READS WalkOfPass walk_of_pass(const WalksOfPass& all, int number) {
+  const int beside = walks_beside(all), place = number % beside, further = place - all.strips;
+  const int strip = further < 0 ? place : further % 2 == 0 ? 0 : all.strips - 1;
+  const int part = further < 0 ? 0 : 1 + further / 2, from = number / beside * all.rows;
+  const bool is_whole = strip > 0 && strip < all.strips - 1;
+  const int parts = is_whole ? 1 : all.parts;
+  return {strip, from + part * all.rows / parts, from + (part + 1) * all.rows / parts};
+}
+
 /// The arguments of a pass over a region of two axes, in the region's coordinates.
 template <class Real, int inputs = 1, int outputs = 1>
 struct PassWork {
@@ -22,9 +48,9 @@ struct PassWork {
   Index around[2];  ///< cells of an axis that the region wraps around, else 0
   /// By output and side (x lower, x upper, y lower, y upper), where ghosts change.
   const problem::GhostTerms<Real>* terms[outputs][4];
-  CellsAlong along[2];    ///< each axis
-  int lead;               ///< cells from a 16-byte boundary to the region's first
-  int strips, rows;       ///< walks side by side, and the rows of each
+  CellsAlong along[2];  ///< each axis
+  int lead;             ///< cells from a 16-byte boundary to the region's first
+  WalksOfPass walks;
   Range readable;         ///< cells that arrays hold
   Range changing;         ///< cells that sweeps change: others keep their values
   Range owned;            ///< cells that norms count

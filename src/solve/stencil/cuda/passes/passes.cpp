@@ -45,8 +45,11 @@ class CudaPasses final : public Passes {
     make(std::move(wanted), options.communicator);
   }
 
-  std::int64_t sweeps_in(std::int64_t most) const override {
+  std::int64_t sweeps_in(std::int64_t most, const Box& region) const override {
+    // Walks store this many columns at least, and a partial norm for each block.
+    constexpr std::int64_t of_walk = warp_lanes * cells_of_lane / 2;
     std::int64_t best = 1;
+    if (region.extent().x > most_blocks_of_pass * warps_of_block * of_walk) return best;
     for (const One& one : all_)
       if (one.form.sweeps <= most) best = std::max<std::int64_t>(best, one.form.sweeps);
     return best;
@@ -173,11 +176,12 @@ class CudaPasses final : public Passes {
                                     outputs_.begin());
   }
 
-  /// Sets strips and the rows of walks, and returns the blocks of all walks. Walks begin with rows
-  /// that others store, so few long ones compute least; but those at the sides of the domain take
+  /// Sets how walks divide the region, and returns the blocks of all. Walks begin with rows that
+  /// others store, so few long ones compute least; but those at the sides of the domain take
   /// longer, by an eighth or so, and hold up the others least where they take several turns:
   /// 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four, 4096x4096 were
-  /// slower in two than in one.
+  /// slower in two than in one. Where they make ghosts, each sweep waits for a shuffle more, and
+  /// they are shorter.
   unsigned divide(const One& one, Arguments& work) const {
     const int width = one.form.vectors * vector_cells<Real>;
     const int lost = lost_lanes(one.form.sweeps, rows_.beside, width);
@@ -185,26 +189,30 @@ class CudaPasses final : public Passes {
     const std::int64_t strips = (work.lead + work.cells[0] + strip - 1) / strip;
     const std::int64_t extra = one.form.sweeps * (rows_.lag + rows_.behind) + one.form.ahead;
     const std::int64_t at_once = std::max<std::int64_t>(one.at_once, 1);
+    const int most_parts = rows_.makes_columns && strips > 1 ? 4 : 1;
+    const double as_long = rows_.makes_columns ? 2.4 : 1.125;  // as other walks of so many rows
     double least = std::numeric_limits<double>::max();
-    std::int64_t rows = all;
-    for (std::int64_t turns = 1; turns <= most_turns; ++turns) {
-      const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / strips, 1, all);
-      const std::int64_t of_piece = (all + pieces - 1) / pieces;
-      const std::int64_t walks = strips * ((all + of_piece - 1) / of_piece);
-      const std::int64_t taken = (walks + at_once - 1) / at_once;
-      const double cost =
-          static_cast<double>(of_piece + extra) * (static_cast<double>(taken) + 0.125);
-      if (cost < least) least = cost, rows = of_piece;
-    }
-    std::int64_t walks = strips * ((all + rows - 1) / rows);
-    // As many partial norms as there is room for.
-    if (walks > most_blocks_of_pass * one.form.warps) {
-      rows = all * strips / (most_blocks_of_pass * one.form.warps / 2) + 1;
-      walks = strips * ((all + rows - 1) / rows);
-    }
-    work.strips = static_cast<int>(strips);
-    work.rows = static_cast<int>(rows);
-    return device::cuda::blocks_for(walks, one.form.warps);
+    const auto consider = [&](std::int64_t rows, int parts) {
+      const WalksOfPass walks{static_cast<int>(strips), static_cast<int>(rows), parts};
+      const std::int64_t count = walks_beside(walks) * ((all + rows - 1) / rows);
+      const std::int64_t turns = (count + at_once - 1) / at_once;
+      const auto of_walk = static_cast<double>(rows + extra);
+      const double last = as_long * static_cast<double>(rows / parts + extra);
+      const double cost = static_cast<double>(turns - 1) * of_walk + std::max(of_walk, last);
+      // There is room for the partial norms of so many.
+      if (cost >= least || count > most_blocks_of_pass * one.form.warps) return;
+      least = cost;
+      work.walks = walks;
+    };
+    consider(all, 1);
+    for (std::int64_t turns = 1; turns <= most_turns; ++turns)
+      for (int parts = 1; parts <= most_parts; ++parts) {
+        const std::int64_t beside = strips + 2 * (parts - 1);
+        const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / beside, 1, all);
+        consider((all + pieces - 1) / pieces, parts);
+      }
+    return device::cuda::blocks_for(
+        walks_beside(work.walks) * ((all + work.walks.rows - 1) / work.walks.rows), one.form.warps);
   }
 
   static constexpr std::int64_t most_turns = 6;

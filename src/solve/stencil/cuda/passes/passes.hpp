@@ -17,8 +17,9 @@ namespace halocline::stencil::cuda {
 class Passes {
  public:
   virtual ~Passes() = default;
-  /// Returns how many sweeps, at most `most`, one pass does; 1 if none does several.
-  virtual std::int64_t sweeps_in(std::int64_t most) const = 0;
+  /// Returns how many sweeps, at most `most`, one pass over the region does; 1 if none does
+  /// several.
+  virtual std::int64_t sweeps_in(std::int64_t most, const Box& region) const = 0;
   /// Does a pass of sweeps_in() sweeps over fields in rows of vectors, which all begin at the same
   /// columns. Ordered by `stream`.
   virtual void run(const Pass& pass, Stream stream) = 0;

@@ -8,12 +8,6 @@
 #include "stencil/cuda/passes/side_terms.hpp"
 
 namespace halocline::stencil::cuda {
-namespace {
-
-constexpr int cells_of_lane = 4, warps_of_block = 4;
-
-}  // namespace
-
 RowsOfPass::RowsOfPass(const problem::Model& model, const PrintedUpdate& update) {
   for (std::size_t i = 0; i < update.sources.size(); ++i) {
     if (update.sources[i] == coefficient) continue;
@@ -29,6 +23,8 @@ RowsOfPass::RowsOfPass(const problem::Model& model, const PrintedUpdate& update)
     if (update.sources[i] != coefficient)
       kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[1]);
   if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
+  for (const std::size_t field : update.operands.outputs)
+    makes_columns = makes_columns || model.ghosts_change(field, 0) || model.ghosts_change(field, 1);
 }
 
 std::string source_of_passes(const problem::Model& model, const PrintedUpdate& update) {
@@ -97,8 +93,10 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
   const int outputs = static_cast<int>(update.operands.outputs.size());
   const int by_registers = (most_registers - of_output * outputs * words) /
                            (outputs * rows.kept * cells_of_lane * words);
+  // Walks store at least half of the columns that they read.
+  const int by_columns = warp_lanes * cells_of_lane / 4 / std::max(rows.beside, 1);
   const int by_operations = most_operations * 2 / (operations_of(model) * std::max(2, rows.kept));
-  return std::min({by_registers, by_operations, most_sweeps_of_pass});
+  return std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
 }
 
 std::optional<std::string> cannot_pass_because(const problem::Model& model) {

@@ -22,9 +22,13 @@ struct RowsOfPass {
   /// more row, laplace by 8 sweeps took 161 registers instead of 128.
   int kept = 1;
   bool follows = false;
+  bool makes_columns = false;  ///< ghosts beyond the sides of x
 
   RowsOfPass(const problem::Model& model, const PrintedUpdate& update);
 };
+
+/// The cells of a lane in a row, and the warps of a block.
+inline constexpr int cells_of_lane = 4, warps_of_block = 4;
 
 /// Returns why one pass cannot do several sweeps of the model, or nothing.
 std::optional<std::string> cannot_pass_because(const problem::Model& model);

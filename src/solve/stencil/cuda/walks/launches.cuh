@@ -107,7 +107,7 @@ class CudaSweep final : public stencil::Sweep {
 
   std::int64_t sweeps_in_pass(std::int64_t most, const Pass& pass) const override {
     return passes_ && marches(pass.in, pass.coefficients, pass.out, pass.region)
-               ? passes_->sweeps_in(most)
+               ? passes_->sweeps_in(most, pass.region)
                : 1;
   }
 
@@ -175,7 +175,7 @@ class CudaSweep final : public stencil::Sweep {
   }
 
   void run_several(const Pass& pass, Stream stream) {
-    if (passes_ == nullptr || passes_->sweeps_in(pass.sweeps) != pass.sweeps)
+    if (passes_ == nullptr || passes_->sweeps_in(pass.sweeps, pass.region) != pass.sweeps)
       throw Error(ErrorKind::internal, "no kernel does so many sweeps in one pass");
     passes_->run(pass, stream);
   }
