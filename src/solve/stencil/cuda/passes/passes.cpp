@@ -198,8 +198,9 @@ class CudaPasses final : public Passes {
       const std::int64_t count = walks_beside(walks) * ((all + rows - 1) / rows);
       const std::int64_t turns = (count + at_once - 1) / at_once;
       const auto of_walk = static_cast<double>(rows + extra);
-      const double last = as_long * static_cast<double>(rows / parts + extra);
-      const double cost = static_cast<double>(turns - 1) * of_walk + std::max(of_walk, last);
+      const std::int64_t rows_at_sides = rows / parts + extra;
+      const double last = std::max(of_walk, as_long * static_cast<double>(rows_at_sides));
+      const double cost = static_cast<double>(turns - 1) * of_walk + last;
       // There is room for the partial norms of so many.
       if (cost >= least || count > most_blocks_of_pass * one.form.warps) return;
       least = cost;
