@@ -394,7 +394,7 @@ MUTANTS = [
            "place_of_terms(one, all.cells, s, layer, number)", "place_of_terms(one, all.cells, s, layer + 1, number)",
            "ranks_tests", "*Passes.Have*sides", 1),
     Mutant("a part of the walks at a side left out", "src/solve/stencil/cuda/passes/pass_work.cuh",
-           "from + (part + 1) * all.rows / parts}", "from + ((part + 1) * all.rows - (part > 0 ? all.rows : 0)) / parts}",
+           "from + (part + 1) * all.rows / parts", "from + (part + (part > 0 ? 0 : 1)) * all.rows / parts",
            "ranks_tests", "*Passes.Have*sides", 1),
     Mutant("the norms of a pass one sweep late", "src/solve/solver/engine/gpu_stopping.cpp",
            "reduction.sweeps |= 1u << i;", "reduction.sweeps |= 2u << i;",
