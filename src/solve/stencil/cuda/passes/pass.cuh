@@ -136,13 +136,14 @@ class PassWalk {
     return row < least ? least : row > most ? most : row;
   }
 
-  template <Checks checks>
+  /// `again`: whether other sweeps of the pass read it, too.
+  template <Checks checks, bool again = false>
   __device__ __forceinline__ void load_row(Row& row, const Real* place) const {
 #pragma unroll
     for (int v = 0; v < Shape::vectors; ++v) {
       const int further = v == 0 ? 0 : checks == Checks::none ? v * in_vector : further_[v - 1];
-      VectorOf<Real>::split(__ldcs(reinterpret_cast<const Vector*>(place + further)),
-                            row.cell + v * in_vector);
+      const Vector* at = reinterpret_cast<const Vector*>(place + further);
+      VectorOf<Real>::split(again ? __ldg(at) : __ldcs(at), row.cell + v * in_vector);
     }
   }
 
@@ -161,14 +162,9 @@ class PassWalk {
         const Real* place;
         if constexpr (checks == Checks::all)
           place = array.cell + read_at_ + readable_row<checks>(y) * array.step[1];
-        else
+        else  // products of 64 bits would stay in registers, one for each sweep
           place = in_[i.value] - static_cast<Index>(s * lag * static_cast<int>(array.step[1]));
-#pragma unroll
-        for (int v = 0; v < Shape::vectors; ++v) {
-          const int further = v == 0 ? 0 : checks == Checks::none ? v * in_vector : further_[v - 1];
-          VectorOf<Real>::split(__ldg(reinterpret_cast<const Vector*>(place + further)),
-                                rows[i.value].cell + v * in_vector);
-        }
+        load_row<checks, true>(rows[i.value], place);
       }
     });
   }
