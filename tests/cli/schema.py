@@ -90,6 +90,7 @@ SCHEMA = record(
         by={"enum": ["rule", "measurement", "file"]}, seconds=AMOUNT,
         ways=list_of(record(process_grid=EXTENTS, schedule={"enum": SCHEDULES},
                             transport=TEXT, in_graphs={"type": "boolean"},
+                            sweeps_per_pass=POSITIVE,
                             us_per_sweep={"type": "number", "exclusiveMinimum": 0},
                             taken={"type": "boolean"})),
         transports=list_of(record(pair={"enum": PAIRS}, transport={"enum": TRANSPORTS},

@@ -12,6 +12,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "solver/trial_of_passes.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
 #include "support/random.hpp"
@@ -135,12 +136,20 @@ SolveResult solved_one_by_one(SolveOptions options) {
   return solve(world(), options);
 }
 
+std::vector<std::pair<std::int64_t, std::vector<double>>> rows_of(const SolveResult& result) {
+  std::vector<std::pair<std::int64_t, std::vector<double>>> rows;
+  if (result.series)
+    for (const auto& row : result.series->rows) rows.emplace_back(row.sweeps, row.values);
+  return rows;
+}
+
 /// Expects of a run by passes what one by single sweeps on the host gives.
 SolveResult expect_the_same(const SolveOptions& options) {
   const SolveResult expected = solved_one_by_one(options), result = solve(world(), options);
   EXPECT_EQ(result.sweeps, expected.sweeps);
   EXPECT_EQ(result.converged, expected.converged);
   EXPECT_EQ(result.norm_history, expected.norm_history);
+  EXPECT_EQ(rows_of(result), rows_of(expected));
   for (std::size_t f = 0; f < expected.fields.size(); ++f)
     EXPECT_EQ(result.fields[f].checksum, expected.fields[f].checksum) << expected.fields[f].name;
   return result;
@@ -231,6 +240,44 @@ TEST(PassesOfAll, AreCheckedWhole) {
   EXPECT_EQ(result.spot_checks->sweeps, 40);
   EXPECT_GT(result.spot_checks->cells, 0);
   EXPECT_EQ(result.spot_checks->wrong, "");
+}
+
+// The first run compiles the kernels, unless they are at hand, the second one finds them. Fields
+// move to deeper halos on several ranks, and to more levels where a field follows another. Files
+// and checks are due within all parts of the run.
+TEST_P(Passes, AreTriedDuringARun) {
+  const Course& course = GetParam();
+  const std::string name = course.name;
+  if (name != "laplace" && name != "wave" && name != "tide") GTEST_SKIP() << "as the others";
+  const std::int64_t least = 32;
+  SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 800);
+  options.backend = "cuda";
+  if (ranks() > 1) options.transport = "peer";
+  options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
+  options.tuning_seconds = 1e-4;
+  options.norm_every = 7;
+  options.tolerance = 0;
+  options.verify_every = 40;
+  options.sums = {solve(world(), options).fields[0].name};
+  options.series_every = 100;
+  const auto by_time = solver::TrialOfPasses::prefers_passes;
+  for (const bool passes : {true, false}) {
+    SCOPED_TRACE(passes);
+    solver::TrialOfPasses::prefers_passes =
+        passes ? [](double, double) { return true; } : [](double, double) { return false; };
+    const SolveResult result = expect_the_same(options);
+    const auto& tried = result.choice.tried;
+    ASSERT_GE(tried.size(), 2u) << testing::PrintToString(result.notes);
+    EXPECT_EQ(tried[tried.size() - 2].sweeps_per_pass, 1);
+    EXPECT_GT(tried.back().sweeps_per_pass, 1);
+    EXPECT_EQ(result.sweeps_per_pass, passes ? tried.back().sweeps_per_pass : 1);
+    EXPECT_EQ(result.choice.seconds_per_sweep,
+              tried[tried.size() - (passes ? 1 : 2)].seconds_per_sweep);
+    EXPECT_GT(result.sweeps_in_passes, 0);
+    EXPECT_EQ(result.spot_checks->wrong, "");
+    EXPECT_GT(result.spot_checks->cells, 0);
+  }
+  solver::TrialOfPasses::prefers_passes = by_time;
 }
 
 TEST(PassesOfAll, AreRefusedWithTheReason) {

@@ -120,8 +120,8 @@ void check_numbers(const SolveOptions& options) {
   require(options.sweeps, 0, "cannot run {} sweeps; use 0 or more");
   require(options.norm_every, 1, "cannot compute a norm every {} sweeps; use at least 1");
   require(std::optional(options.halo_depth), 1, "halo depth {} is invalid; use at least 1");
-  if (options.sweeps_per_pass < 1 || options.sweeps_per_pass > stencil::most_sweeps_of_pass)
-    refuse("cannot do {} sweeps in one pass; use 1 to {}", options.sweeps_per_pass,
+  if (options.sweeps_per_pass < 0 || options.sweeps_per_pass > stencil::most_sweeps_of_pass)
+    refuse("cannot do {} sweeps in one pass; use auto, or 1 to {}", options.sweeps_per_pass,
            stencil::most_sweeps_of_pass);
   if (options.tuning_seconds &&
       !(*options.tuning_seconds >= 0 && std::isfinite(*options.tuning_seconds)))

@@ -30,6 +30,9 @@ struct Case {
   /// Smaller norms do not end the run: above 0 where something depends on time, since no change at
   /// all may then mean that nothing has begun yet.
   double least_norm;
+  /// Whether norms end the run. Those of a trial do not: its numbers may well diverge, and sweeps
+  /// after the end do nothing.
+  bool may_stop = true;
   std::int64_t sweeps;
   std::int64_t halo_depth;           ///< sweeps per exchange
   std::int64_t sweeps_per_pass = 1;  ///< the most of a pass over memory

@@ -208,6 +208,13 @@ void take_interval(SolveOptions& options, const Json& json) {
                   "the interval of checkpoints");
 }
 
+void read_sweeps_per_pass(SolveOptions& options, const std::string& word, const std::string& what) {
+  options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
+  if (word == "auto") return;
+  options.sweeps_per_pass = read_whole<std::int64_t>(word, what);
+  if (options.sweeps_per_pass == 0) refuse("{} '0' is no number of sweeps; use 1, or auto", what);
+}
+
 /// Rows of a series have values of sums and probes.
 void take_series_interval(SolveOptions& options, const Json& json) {
   if (!options.sums.empty() || !options.probes.empty()) take(json, options.series_every);
@@ -297,10 +304,14 @@ std::vector<Option> rows_of_how() {
            of<&S::tuning_seconds>()},
           {"halo_depth", "--halo-depth", "K", group,
            "exchange every K sweeps, halos K times as deep [default: 1]", of<&S::halo_depth>()},
-          {"sweeps_per_pass", "--sweeps-per-pass", "N", group,
+          {"sweeps_per_pass",
+           "--sweeps-per-pass",
+           "N|auto",
+           group,
            "on GPUs, over two axes: up to N sweeps, at most 16, in one pass over\n"
-           "memory [default: 1]",
-           of<&S::sweeps_per_pass>()},
+           "memory; auto: as many as measurements during the run show to pay\n"
+           "[default: 1]",
+           {read_sweeps_per_pass, of<&S::sweeps_per_pass>().json, of<&S::sweeps_per_pass>().take}},
           {"proofs", "--proofs", "FILE", group,
            "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),
            Ranks::differ}};

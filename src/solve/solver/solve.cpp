@@ -30,6 +30,7 @@
 #include "solver/run_files/series.hpp"
 #include "solver/run_files/trace.hpp"
 #include "solver/target.hpp"
+#include "solver/trial_of_passes.hpp"
 #include "solver/verify.hpp"
 #include "text/refuse.hpp"
 
@@ -90,6 +91,7 @@ class SolveRun {
   stencil::SweepOptions sweep_options_;
   std::unique_ptr<stencil::Sweep> sweep_;
   solver::Chosen chosen_;
+  std::optional<solver::TrialOfPasses> trial_of_passes_;
   std::size_t last_level_ = 0;
   solver::Level result_level_;  // in memory that the host can read
   Attempts attempts_;
@@ -169,6 +171,14 @@ void SolveRun::choose_execution() {
                                       .sweep = *sweep_,
                                       .threads = sweep_options_.threads},
                                      notes_);
+  if (options_.sweeps_per_pass == SolveOptions::automatic_sweeps_per_pass)
+    trial_of_passes_.emplace(solver::TrialOfPasses::Parts{.communicator = communicator_,
+                                                          .the_case = case_,
+                                                          .options = options_,
+                                                          .target = target_,
+                                                          .sweep = *sweep_,
+                                                          .sweep_options = together,
+                                                          .chosen = chosen_});
 }
 
 /// Tells where passes have fewer sweeps than the options allow.
@@ -186,7 +196,8 @@ void SolveRun::fill() {
   chosen_.runner->fill(sweep_options_.threads);
   note_files_not_read();
   note_passes();
-  run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads);
+  run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads,
+                    trial_of_passes_ ? trial_of_passes_->sweeps_per_pass() : case_.sweeps_per_pass);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -237,14 +248,16 @@ solver::RunState SolveRun::start() const {
 void SolveRun::run_sweeps() {
   // After tuning, so that the trace shows only the run.
   if (options_.trace) comm::recorder(communicator_).set_detail(Recorder::Detail::trace);
-  result_.schedule = chosen_.execution.schedule->name();
-  result_.halos_by_sweeps = chosen_.execution.schedule->halos_by_sweeps(*chosen_.runner);
   result_.compile_seconds = comm::max_over_ranks(
       communicator_, sweep_->compile_seconds() + chosen_.runner->compile_seconds());
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto [done, stopping] =
-      chosen_.runner->run(case_, chosen_.execution, progress(), start(), run_pauses_->pauses());
+      trial_of_passes_ ? trial_of_passes_->run(progress(), start(), *run_pauses_, notes_)
+                       : chosen_.runner->run(case_, chosen_.execution, progress(), start(),
+                                             run_pauses_->pauses());
+  result_.schedule = chosen_.execution.schedule->name();
+  result_.halos_by_sweeps = chosen_.execution.schedule->halos_by_sweeps(*chosen_.runner);
   last_level_ = done.level;
   const solver::Level& last = chosen_.runner->levels()[last_level_];
   run_pauses_->finish(done.sweeps, last);
@@ -407,7 +420,7 @@ void SolveRun::describe() {
   result_.ranks = communicator_.size();
   result_.nodes = communicator_.node_count();
   result_.threads = sweep_options_.threads;
-  result_.halo_depth = case_.halo_depth;
+  result_.halo_depth = chosen_.runner->the_case().halo_depth;
   result_.brick = case_.brick;
   result_.tolerance = case_.tolerance;
   if (case_.model->dt) result_.time = case_.time_of(result_.sweeps);

@@ -146,10 +146,14 @@ void add_baseline(Report& report, const SolveResult& result) {
   baseline.add_json("schedule", schedule);
 }
 
+std::string passes_of(std::int64_t sweeps) {
+  return sweeps > 1 ? fmt::format(" {} sweeps a pass", sweeps) : "";
+}
+
 void add_schedule(Report& report, const SolveResult& result) {
   std::string schedule = result.schedule;
   if (result.sweeps_per_pass > 1)
-    schedule += fmt::format(", {} sweeps a pass over memory", result.sweeps_per_pass);
+    schedule += "," + passes_of(result.sweeps_per_pass) + " over memory";
   else if (result.halo_depth > 1)
     schedule += fmt::format(", one exchange every {} sweeps", result.halo_depth);
   report.add("schedule", "schedule", result.schedule, schedule);
@@ -173,6 +177,7 @@ void add_choice(Report& report, const SolveResult& result) {
   section.add_json("seconds", choice.seconds);
   const auto is_taken = [&](const SolveResult::Choice::Tried& execution) {
     return execution.process_grid == result.process_grid && execution.schedule == result.schedule &&
+           execution.sweeps_per_pass == result.sweeps_per_pass &&
            execution.seconds_per_sweep == choice.seconds_per_sweep;
   };
   // Named where it differs from that of the choice.
@@ -188,12 +193,14 @@ void add_choice(Report& report, const SolveResult& result) {
                           {"schedule", "schedule"},
                           {"transport", "transport"},
                           {"in_graphs", "in graphs"},
+                          {"sweeps_per_pass", "sweeps per pass"},
                           {"us_per_sweep", "us per sweep"},
                           {"taken", "taken"}},
               .audience = Audience::json};
   for (const SolveResult::Choice::Tried& execution : choice.tried)
     tried.add({program::list_of(execution.process_grid), execution.schedule, execution.transport,
-               execution.in_graphs, execution.seconds_per_sweep * 1e6, is_taken(execution)});
+               execution.in_graphs, execution.sweeps_per_pass, execution.seconds_per_sweep * 1e6,
+               is_taken(execution)});
   section.add_table(std::move(tried));
   Table transports{.key = "transports",
                    .title = "",
@@ -211,8 +218,9 @@ void add_choice(Report& report, const SolveResult& result) {
   std::string losers;
   for (const SolveResult::Choice::Tried& execution : choice.tried)
     if (!is_taken(execution))
-      losers += fmt::format("{}{} {}{}{} {}", losers.empty() ? "" : ", ",
+      losers += fmt::format("{}{} {}{}{}{} {}", losers.empty() ? "" : ", ",
                             grid::text_of(execution.process_grid), execution.schedule,
+                            passes_of(execution.sweeps_per_pass),
                             execution.in_graphs ? " in graphs" : "", other_transport(execution),
                             write_number(execution.seconds_per_sweep, Format::time()));
   report.add_text("chosen", fmt::format("by measurement in {}: {} per sweep",

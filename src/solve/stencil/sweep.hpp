@@ -17,6 +17,8 @@
 
 namespace halocline::stencil {
 
+struct SweepOptions;
+
 /// The update of a model for one backend.
 class Sweep {
  public:
@@ -26,6 +28,9 @@ class Sweep {
   /// Returns how many sweeps, at most `most`, run() does in one pass over these levels and regions
   /// of them.
   virtual std::int64_t sweeps_in_pass(std::int64_t most, const Pass& pass) const;
+  /// Makes the kernels of passes by up to `options.sweeps_per_pass` sweeps, unless there are some.
+  /// Collective if the options name a communicator. Throws as Backend::make().
+  virtual void make_passes(const SweepOptions&) {}
   /// Reduces a norm in its own launch, on a GPU. Ordered by `stream`. Throws internal on the host.
   virtual void reduce(const NormReduction& reduction, Stream stream);
   /// Returns memory for partial norms on a GPU, owned by the sweep; null on the host. For a sweep
@@ -92,6 +97,14 @@ class Backend {
   }
   /// Returns why a pass over memory cannot do several sweeps of a model, or nothing.
   virtual std::optional<std::string> cannot_pass_because(const problem::Model&) const;
+  /// Returns how many sweeps of a pass should be the fastest where it can do several.
+  virtual std::int64_t suggested_sweeps_of_pass(const problem::Model&, Norm) const { return 1; }
+  /// Whether the kernels that Sweep::make_passes() takes are at hand. Those that are not are
+  /// compiled where that is allowed, which takes seconds. On any thread that uses this rank's GPU.
+  enum class Compiling { allowed, forbidden };
+  virtual bool has_passes_at_hand(const problem::Model&, const SweepOptions&, Compiling) const {
+    return false;
+  }
   /// Makes the sweep of a model, which must outlive it. Throws unavailable where the backend or its
   /// sweep of this model is not.
   virtual std::unique_ptr<Sweep> make(const problem::Model& model,

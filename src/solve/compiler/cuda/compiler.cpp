@@ -191,20 +191,49 @@ std::string key_of(const Source& source, int capability) {
                      fmt::join(compiler_options, " "), source.kernel, content_hash(texts));
 }
 
-/// Returns the code that an earlier run kept, or compiles it and keeps it.
-Code kept_or_compiled(const Source& source, int capability) {
+/// Where code is kept for later runs, if it is.
+std::optional<KeptCode> kept_code() {
   static const std::optional<std::string> folder = folder_of_kept_code(current_variables());
-  if (!folder || no_compiler_because()) return compile_for(source, capability);
-  const KeptCode kept(*folder);
-  const std::string key = key_of(source, capability);
-  if (const auto content = kept.find(key)) {
-    const std::size_t end_of_name = content->find('\n');
-    if (end_of_name != std::string::npos)
-      return {.image = content->substr(end_of_name + 1), .kernel = content->substr(0, end_of_name)};
+  if (!folder || no_compiler_because()) return std::nullopt;
+  return KeptCode(*folder);
+}
+
+/// Returns the code that an earlier run kept.
+std::optional<Code> kept(const Source& source, int capability) {
+  const std::optional<KeptCode> all = kept_code();
+  if (!all) return std::nullopt;
+  const auto content = all->find(key_of(source, capability));
+  if (!content) return std::nullopt;
+  const std::size_t end_of_name = content->find('\n');
+  if (end_of_name == std::string::npos) return std::nullopt;
+  return Code{.image = content->substr(end_of_name + 1), .kernel = content->substr(0, end_of_name)};
+}
+
+/// Code that this process has compiled or found.
+class Known {
+ public:
+  std::optional<Code> find(const Source& source, int capability) const {
+    const std::lock_guard guard(lock_);
+    const auto found = codes_.find(key(source, capability));
+    return found == codes_.end() ? std::nullopt : std::optional(found->second);
   }
-  const Code code = compile_for(source, capability);
-  kept.keep(key, code.kernel + "\n" + code.image);
-  return code;
+  Code keep(const Source& source, int capability, Code code) {
+    const std::lock_guard guard(lock_);
+    return codes_[key(source, capability)] = std::move(code);
+  }
+
+ private:
+  static std::string key(const Source& source, int capability) {
+    return fmt::format("{}\n{}\n{}", capability, source.kernel, source.text);
+  }
+
+  mutable std::mutex lock_;
+  std::map<std::string, Code> codes_;
+};
+
+Known& known() {
+  static Known all;
+  return all;
 }
 
 }  // namespace
@@ -215,17 +244,18 @@ std::optional<std::string> no_compiler_because() {
 }
 
 Code compile(const Source& source, int capability) {
-  static std::mutex of_known;
-  static std::map<std::string, Code> known;
-  const std::string key = fmt::format("{}\n{}\n{}", capability, source.kernel, source.text);
-  {
-    const std::lock_guard guard(of_known);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
-  }
-  const Code code = kept_or_compiled(source, capability);
-  const std::lock_guard guard(of_known);
-  return known[key] = code;
+  if (auto code = find_compiled(source, capability)) return *std::move(code);
+  Code code = compile_for(source, capability);
+  if (const auto all = kept_code())
+    all->keep(key_of(source, capability), code.kernel + "\n" + code.image);
+  return known().keep(source, capability, std::move(code));
+}
+
+std::optional<Code> find_compiled(const Source& source, int capability) {
+  if (auto code = known().find(source, capability)) return code;
+  auto code = kept(source, capability);
+  if (code) known().keep(source, capability, *code);
+  return code;
 }
 
 Code compile_for(const Source& source, int capability) {

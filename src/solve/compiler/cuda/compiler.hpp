@@ -41,6 +41,8 @@ std::optional<std::string> no_compiler_because();
 /// sources. Callable from any thread. Takes some seconds, or some milliseconds where an earlier run
 /// of this user has compiled it: see compiler/kept_code.hpp.
 Code compile(const Source& source, int capability);
+/// Returns what compile() need not compile, if it is so. Callable from any thread.
+std::optional<Code> find_compiled(const Source& source, int capability);
 /// The same, anew.
 Code compile_for(const Source& source, int capability);
 

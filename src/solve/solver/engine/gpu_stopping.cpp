@@ -39,7 +39,7 @@ class GpuStopping final : public Stopping {
 
   void begin(stencil::Pass& pass, Stream stream) override {
     const std::int64_t first = pass.first_sweep, last = first + pass.sweeps - 1;
-    pass.stop = &on_device().stop;
+    pass.stop = stop();
     pass.norms = norms_of(pass);
     if (has_norm(last)) pass.norms.parts = partial_norms_of(last);
     if (lag_ == 0) {
@@ -130,6 +130,7 @@ class GpuStopping final : public Stopping {
   static std::size_t index_of(std::int64_t batch) { return static_cast<std::size_t>(batch % 2); }
   // Only an address: the host cannot read this memory.
   DeviceState& on_device() const { return *static_cast<DeviceState*>(on_device_.get()); }
+  unsigned* stop() const { return the_case().may_stop ? &on_device().stop : nullptr; }
 
   /// Null before the first sweep.
   stencil::PartialNorms* partial_norms_of(std::int64_t sweep) const {
@@ -143,7 +144,7 @@ class GpuStopping final : public Stopping {
     return {.parts = partial_norms_of(lag_ > 0 ? sweep - lag_ : 0),
             .kind = the_case().norm,
             .norm = &on_device().norms[index_of(sweep / batch_sweeps_)][sweep % batch_sweeps_],
-            .stop = &on_device().stop,
+            .stop = stop(),
             .tolerance = the_case().tolerance.value_or(-1),
             .least = the_case().least_norm,
             .all_reduce = parts_.all_reduce};

@@ -187,8 +187,14 @@ std::optional<std::string> Runner::no_passes_because() const {
   return std::nullopt;
 }
 
+void Runner::allow_passes(std::int64_t sweeps) {
+  case_.sweeps_per_pass = sweeps;
+  limit_passes();
+}
+
 /// Sets the most sweeps of a pass, the same on every rank.
 void Runner::limit_passes() {
+  sweeps_per_pass_ = 1;
   if (case_.sweeps_per_pass == 1 || no_passes_because()) return;
   const stencil::Pass like{
       .in = levels_[0], .out = levels_[1], .region = grid_.owned(), .coefficients = coefficients_};

@@ -87,6 +87,9 @@ class Runner {
   bool needs_progress() const;
   /// Returns why passes over memory cannot be of several sweeps, or nothing.
   std::optional<std::string> no_passes_because() const;
+  /// Lets passes have several sweeps, for which the levels are already deep and many enough, and
+  /// the sweep's kernels made. Steppers that were made remain. Collective.
+  void allow_passes(std::int64_t sweeps);
   /// Returns the most sweeps of a pass: at most the case's, 1 where they cannot be.
   std::int64_t sweeps_per_pass() const { return sweeps_per_pass_; }
   /// Whether the GPUs reduce norms without the host.

@@ -48,6 +48,8 @@ class Schedule {
   virtual SolveResult::HalosBySweeps halos_by_sweeps(const Runner&) const {
     return SolveResult::HalosBySweeps::none;
   }
+  /// Whether it can do several sweeps in one pass over memory.
+  virtual bool does_passes() const { return false; }
   /// Returns why CUDA graphs cannot record its sweeps, or nothing.
   virtual std::optional<std::string> no_graphs_because() const { return std::nullopt; }
 };

@@ -20,6 +20,7 @@ struct RunState {
   std::size_t level = 0;          ///< the level with the newest values
   std::int64_t fresh_layers = 0;  ///< valid halo layers, counted from the owned cells outward
   std::vector<std::pair<std::int64_t, double>> norms = {};  ///< of earlier sweeps, in order
+  bool continues = false;  ///< a run of this process, whose times count with those to come
 };
 
 /// What a pass left: the level that holds the result of a number of sweeps.

@@ -28,11 +28,12 @@ stencil::PassNorms Stopping::norms_of(const stencil::Pass& pass) const {
 }
 
 bool Stopping::would_stop(double norm) const {
-  return !std::isfinite(norm) || case_.converges_with(norm);
+  return case_.may_stop && (!std::isfinite(norm) || case_.converges_with(norm));
 }
 
 bool Stopping::enter(std::int64_t sweep, double norm) {
   history_.emplace_back(sweep, norm);
+  if (!case_.may_stop) return false;
   diverged_ = !std::isfinite(norm);
   if (diverged_ || !case_.tolerance) return diverged_;
   converged_ = case_.converges_with(norm);

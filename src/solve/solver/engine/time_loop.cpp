@@ -71,7 +71,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const Stream stream = runner.target().stream();
   Recorder& recorder = comm::recorder(runner.communicator());
   comm::barrier(runner.communicator());
-  recorder.reset_totals();
+  if (!run.at.continues) recorder.reset_totals();
   auto begun = Clock::now();
   double first_sweep_seconds = 0;
 
@@ -88,7 +88,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   while (run.at.sweep < sweeps && !run.stopping.stops_before(run.at.sweep)) {
     const bool is_asked = pauses.is_requested && pauses.is_requested(run.at.sweep);
     if ((is_asked || pauses.is_due(run.at.sweep)) && !pause()) break;
-    const bool is_first = run.at.sweep == run.first;
+    const bool is_first = run.at.sweep == run.first && !run.at.continues;
     const std::int64_t at_once = is_first ? 1
                                           : std::min(run.stopping.sweeps_at_once(run.at.sweep),
                                                      pauses.sweeps_left(run.at.sweep));

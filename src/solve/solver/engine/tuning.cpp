@@ -195,7 +195,7 @@ bool Chooser::can_try(double other_seconds) const {
 double Chooser::seconds_of(std::int64_t sweeps, const Execution& execution) {
   Case short_case = parts_.the_case;
   short_case.sweeps = sweeps;
-  short_case.tolerance = std::nullopt;
+  short_case.may_stop = false;
   const auto once = [&] {
     const Runner::Result done =
         runner_->run(short_case, execution, [](std::int64_t, const auto&) {});

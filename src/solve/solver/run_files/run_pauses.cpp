@@ -29,11 +29,12 @@ RunPauses::RunPauses(const Communicator& communicator, const Case& the_case,
   if (options.checkpoint) checkpoints_.emplace(writer_->communicator(), the_case, options, problem);
 }
 
-void RunPauses::open(const Runner& runner, const Target& target, int threads) {
+void RunPauses::open(const Runner& runner, const Target& target, int threads,
+                     std::int64_t sweeps_of_check) {
   runner_ = &runner;
   target_ = &target;
   threads_ = threads;
-  const Grid& grid = runner.grid();
+  const Grid& grid = grid_.emplace(runner.grid());
   outputs_.emplace(writer_ ? writer_->communicator() : communicator_, grid, case_);
   if (case_.has_series()) series_.emplace(communicator_, grid, case_, threads);
   if (series_ && case_.restart) series_->resume(case_.restart->rows);
@@ -44,7 +45,9 @@ void RunPauses::open(const Runner& runner, const Target& target, int threads) {
                        fields_of({.output = case_.output_every.has_value(),
                                   .checkpoint = checkpoints_.has_value()}),
                        target);
-  if (options_.verify_every) spot_check_.emplace(case_, grid);
+  if (!options_.verify_every) return;
+  spot_check_.emplace(case_, grid);
+  sweeps_of_check_ = std::min(*options_.verify_every, sweeps_of_check);
 }
 
 std::string RunPauses::reason_to_stop() const {
@@ -74,7 +77,7 @@ Pauses RunPauses::pauses() {
   if (series_) pauses.intervals.push_back(case_.series_every);
   if (checks_values()) pauses.intervals.push_back(sweeps_between_looks);
   if (spot_check_) pauses.intervals.push_back(*options_.verify_every);
-  if (spot_check_) pauses.later = Pauses::Later{*options_.verify_every, sweeps_of_spot_check()};
+  if (spot_check_) pauses.later = Pauses::Later{*options_.verify_every, sweeps_of_check_};
   return pauses;
 }
 
@@ -85,7 +88,7 @@ Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& 
   if (!has_right_bits()) return Next::end;
   if (spot_check_ && sweeps % *options_.verify_every == 0)
     comm::together(communicator_, [&] {
-      spot_check_->take(fields, runner_->coefficients(), sweeps, sweeps_of_spot_check());
+      spot_check_->take(fields, runner_->coefficients(), sweeps, sweeps_of_check_);
     });
   const bool has_row = series_ && sweeps % case_.series_every == 0;
   const bool has_output = case_.output_every && sweeps % *case_.output_every == 0;
@@ -114,10 +117,6 @@ bool RunPauses::is_finite(const Level& level) const {
     return program::is_finite(field, threads_);
   });
   return comm::max_over_ranks(communicator_, std::int64_t{is_here ? 0 : 1}) == 0;
-}
-
-std::int64_t RunPauses::sweeps_of_spot_check() const {
-  return std::min(*options_.verify_every, case_.sweeps_per_pass);
 }
 
 /// Compares the bits of the last sweeps, if they are to be checked.
@@ -169,7 +168,7 @@ void RunPauses::write(std::int64_t sweeps, const Level& level, Due due) {
                      report_trouble(sweeps, now, "it is not tried again before the end");
                    }
                    if (!due.checkpoint || has_lost_a_rank(writing_)) return;
-                   checkpoints_->write({.grid = runner_->grid(),
+                   checkpoints_->write({.grid = *grid_,
                                         .level = copies,
                                         .coefficients = runner_->coefficients(),
                                         .sweeps = sweeps,
@@ -242,7 +241,7 @@ void RunPauses::save_end(const Level& result_level, const SolveResult& result, A
   if (!checkpoints_) return;
   attempts.attempt([&] {
     if (has_right_bits())
-      checkpoints_->write({.grid = runner_->grid(),
+      checkpoints_->write({.grid = *grid_,
                            .level = result_level,
                            .coefficients = runner_->coefficients(),
                            .sweeps = result.sweeps,

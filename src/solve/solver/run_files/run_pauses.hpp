@@ -39,8 +39,11 @@ class RunPauses {
   RunPauses(const RunPauses&) = delete;
   RunPauses& operator=(const RunPauses&) = delete;
 
-  /// Takes the memory that pauses need. The parts must outlive it.
-  void open(const Runner& runner, const Target& target, int threads);
+  /// Takes the memory that pauses need. Checks of bits repeat as many sweeps as a pass may have.
+  /// The parts must outlive it.
+  void open(const Runner& runner, const Target& target, int threads, std::int64_t sweeps_of_check);
+  /// Goes on with another runner of the same grid, which must outlive it. Not collective.
+  void follow(const Runner& runner) { runner_ = &runner; }
   /// Returns when a loop pauses, and for which work. Failures are kept, unless another rank is
   /// lost.
   Pauses pauses();
@@ -75,8 +78,6 @@ class RunPauses {
   Pauses::Next pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
   bool checks_values() const;
   bool is_finite(const Level& level) const;
-  /// Returns how many sweeps a spot check does: those of a pass over memory.
-  std::int64_t sweeps_of_spot_check() const;
   void check_bits(std::int64_t sweeps, const Level& level);
   std::optional<Due> due_after(std::int64_t sweeps, Stopping& stopping) const;
   std::set<std::size_t> fields_of(const Due& due) const;
@@ -89,8 +90,10 @@ class RunPauses {
   const Case& case_;
   const SolveOptions& options_;
   const Runner* runner_ = nullptr;
+  std::optional<Grid> grid_;  ///< that of all runners, which may end before the run does
   const Target* target_ = nullptr;
   int threads_ = 1;
+  std::int64_t sweeps_of_check_ = 1;
   std::optional<Outputs> outputs_;
   std::optional<Series> series_;
   std::optional<Checkpoints> checkpoints_;

@@ -20,6 +20,14 @@ std::optional<std::string> Backend::cannot_pass_because(const problem::Model&) c
   return unavailable();
 }
 
+std::int64_t Backend::suggested_sweeps_of_pass(const problem::Model&, halocline::Norm) const {
+  return 1;
+}
+
+bool Backend::has_passes_at_hand(const problem::Model&, const SweepOptions&, Compiling) const {
+  return false;
+}
+
 std::unique_ptr<Sweep> Backend::make(const problem::Model&, const SweepOptions&) const {
   throw Error(ErrorKind::unavailable, *unavailable());
 }

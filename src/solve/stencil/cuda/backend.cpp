@@ -30,6 +30,16 @@ std::optional<std::string> Backend::cannot_pass_because(const problem::Model& mo
   return cuda::cannot_pass_because(model);
 }
 
+std::int64_t Backend::suggested_sweeps_of_pass(const problem::Model& model,
+                                               halocline::Norm norm) const {
+  return cuda::suggested_sweeps_of(model, print_update(model), norm);
+}
+
+bool Backend::has_passes_at_hand(const problem::Model& model, const SweepOptions& options,
+                                 Compiling compiling) const {
+  return cuda::has_passes_at_hand(model, options, compiling == Compiling::allowed);
+}
+
 std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
                                      const SweepOptions& options) const {
   if (const auto why = unavailable()) throw Error(ErrorKind::unavailable, *why);

@@ -13,6 +13,9 @@ class Backend final : public stencil::Backend {
   bool on_gpu() const override { return true; }
   std::optional<std::string> cannot_sweep_because(const problem::Model& model) const override;
   std::optional<std::string> cannot_pass_because(const problem::Model& model) const override;
+  std::int64_t suggested_sweeps_of_pass(const problem::Model& model, Norm norm) const override;
+  bool has_passes_at_hand(const problem::Model& model, const SweepOptions& options,
+                          Compiling compiling) const override;
   /// Makes a sweep on the current GPU, which runs on one stream at a time. Throws unavailable
   /// without a GPU, and where cannot_sweep_because() gives a reason on rank 0 of the options'
   /// communicator.

@@ -121,6 +121,7 @@ class Overlap final : public Schedule {
   bool is_preferred(const Runner& runner) const override {
     return runner.needs_progress() || runner.calls_between_nodes();
   }
+  bool does_passes() const override { return true; }
   bool is_about_halos() const override { return true; }
 };
 

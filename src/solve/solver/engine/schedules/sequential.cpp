@@ -26,6 +26,7 @@ class Sequential final : public Schedule {
     return {.stepper = std::make_unique<SequentialStepper>(runner)};
   }
   bool is_preferred(const Runner&) const override { return true; }
+  bool does_passes() const override { return true; }
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ class PassWalk {
     }
   }
 
-  __device__ __forceinline__ void run() {
+  __device__ void run() {
     const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
                           counted_ == stored_ && !reads_apart();
     const bool is_whole = __all_sync(~0u, is_plain) != 0;

@@ -24,6 +24,56 @@
 namespace halocline::stencil::cuda {
 namespace {
 
+struct Wanted {
+  PassForm form;
+  Norm kind;
+};
+
+/// Returns the most sweeps of passes under these options.
+int most_sweeps(const problem::Model& model, const SweepOptions& options,
+                const PrintedUpdate& update) {
+  return std::min(static_cast<int>(options.sweeps_per_pass), most_sweeps_of(model, update));
+}
+
+std::vector<Wanted> kernels_for(const problem::Model& model, const SweepOptions& options,
+                                const PrintedUpdate& update) {
+  const int most = most_sweeps(model, options, update);
+  std::vector<int> sweeps{most};
+  if (const int few = most / 4; few > 1) sweeps.push_back(few);
+  std::vector<Wanted> wanted;
+  for (const int count : sweeps)
+    for (const halocline::Norm norm : options.norms)
+      wanted.push_back({form_of(model, update, count, norm), norm_of(norm)});
+  return wanted;
+}
+
+/// Finds or compiles kernels, with fewer blocks where too many values would not fit in registers.
+/// `choice` has the blocks of each, in four bits. Returns nothing if one would have to be compiled
+/// and may not be.
+std::optional<Build> built(const problem::Model& model, const PrintedUpdate& update,
+                           std::vector<Wanted> wanted, bool may_compile) {
+  constexpr std::size_t few_bytes = 128;
+  const ArgumentRoom room = argument_rooms[room_number_for(update.operands)];
+  const std::string source = source_of_passes(model, update);
+  Build build;
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    PassForm& form = wanted[w].form;
+    for (;; --form.blocks) {
+      const std::string name = name_of_pass(model, kind_of(wanted[w].kind), form, room);
+      const auto code =
+          may_compile ? std::optional(code_of(source, name)) : code_at_hand(source, name);
+      if (!code) return std::nullopt;
+      const compiler::Module loaded(*code);
+      if (form.blocks > 1 && device::cuda::spilled_bytes(loaded.kernel<void()>()) > few_bytes)
+        continue;
+      build.choice |= static_cast<std::size_t>(form.blocks) << 4 * w;
+      build.codes.push_back(*code);
+      break;
+    }
+  }
+  return build;
+}
+
 template <class Real, int inputs, int outputs>
 class CudaPasses final : public Passes {
  public:
@@ -31,18 +81,9 @@ class CudaPasses final : public Passes {
       : model_(model),
         update_(update),
         rows_(model, update),
-        most_(std::min(static_cast<int>(options.sweeps_per_pass), most_sweeps_of(model, update))),
-        sides_(model, update.operands, most_, options.communicator),
+        sides_(model, update.operands, most_sweeps(model, options, update), options.communicator),
         compile_seconds_(sides_.compile_seconds()) {
-    std::vector<int> sweeps{most_};
-    if (const int few = most_ / 4; few > 1) sweeps.push_back(few);
-    std::vector<Norm> kinds;
-    for (const halocline::Norm norm : options.norms) kinds.push_back(norm_of(norm));
-    std::vector<One> wanted;
-    for (const int count : sweeps)
-      for (const Norm kind : kinds)
-        wanted.push_back({form_of(model, update, count, kind_of(kind)), kind});
-    make(std::move(wanted), options.communicator);
+    make(kernels_for(model, options, update), options.communicator);
   }
 
   std::int64_t sweeps_in(std::int64_t most, const Box& region) const override {
@@ -70,53 +111,24 @@ class CudaPasses final : public Passes {
  private:
   using Arguments = PassWork<Real, inputs, outputs>;
   using Kernel = void (*)(Arguments, PrintedConstants<Real>);
-  struct One {
-    PassForm form;
-    Norm kind;
+  struct One : Wanted {
     Kernel kernel = nullptr;
     std::int64_t at_once = 0;  ///< walks that the GPU runs at the same time
   };
 
-  /// Compiles kernels, with fewer blocks where too many values would not fit in registers.
-  void make(std::vector<One> wanted, const Communicator* communicator) {
-    const Build build = build_for_all(communicator, [&] { return compiled(wanted); });
+  void make(const std::vector<Wanted>& wanted, const Communicator* communicator) {
+    const Build build =
+        build_for_all(communicator, [&] { return *built(model_, update_, wanted, true); });
     compile_seconds_ += build.seconds;
     for (std::size_t w = 0; w < wanted.size(); ++w) {
-      One& one = wanted[w];
-      one.form.blocks = blocks_in(build.choice, w);
+      One one{wanted[w]};
+      one.form.blocks = static_cast<int>(build.choice >> 4 * w & 15);
       one.kernel =
           modules_.emplace_back(build.codes[w]).template kernel<std::remove_pointer_t<Kernel>>();
       const auto threads = static_cast<unsigned>(one.form.warps * warp_lanes);
       one.at_once = one.form.warps * device::cuda::most_resident_blocks(one.kernel, threads, 0);
       all_.push_back(one);
     }
-  }
-
-  /// Returns their code; `choice` has the blocks of each, in four bits.
-  Build compiled(std::vector<One> wanted) const {
-    constexpr std::size_t few_bytes = 128;
-    for (;;) {
-      std::vector<std::string> names;
-      for (const One& one : wanted)
-        names.push_back(name_of_pass(model_, kind_of(one.kind), one.form, {inputs, outputs}));
-      Build build{.codes = codes_of(source_of_passes(model_, update_), names)};
-      bool all_fit = true;
-      for (std::size_t w = 0; w < wanted.size(); ++w) {
-        int& blocks = wanted[w].form.blocks;
-        build.choice |= static_cast<std::size_t>(blocks) << 4 * w;
-        const compiler::Module loaded(build.codes[w]);
-        if (blocks == 1 ||
-            device::cuda::spilled_bytes(loaded.template kernel<std::remove_pointer_t<Kernel>>()) <=
-                few_bytes)
-          continue;
-        --blocks;
-        all_fit = false;
-      }
-      if (all_fit) return build;
-    }
-  }
-  static int blocks_in(std::size_t choice, std::size_t number) {
-    return static_cast<int>(choice >> 4 * number & 15);
   }
 
   /// Those of other norms than were told of are compiled when they are asked for.
@@ -222,7 +234,6 @@ class CudaPasses final : public Passes {
   const problem::Model& model_;
   PrintedUpdate update_;
   RowsOfPass rows_;
-  int most_;  ///< sweeps
   SideTerms<Real> sides_;
   std::vector<compiler::Module> modules_;
   std::vector<One> all_;
@@ -243,10 +254,17 @@ std::unique_ptr<Passes> make_for(const problem::Model& model, const SweepOptions
 
 }  // namespace
 
-std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,
-                                    const PrintedUpdate& update) {
+std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options) {
+  const PrintedUpdate update = print_update(model);
   if (model.precision == Precision::f32) return make_for<float>(model, options, update);
   return make_for<double>(model, options, update);
+}
+
+bool has_passes_at_hand(const problem::Model& model, const SweepOptions& options,
+                        bool may_compile) {
+  const PrintedUpdate update = print_update(model);
+  return has_side_terms_at_hand(model, may_compile) &&
+         built(model, update, kernels_for(model, options, update), may_compile).has_value();
 }
 
 }  // namespace halocline::stencil::cuda

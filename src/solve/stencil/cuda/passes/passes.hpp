@@ -9,7 +9,6 @@
 
 #include <halocline/stream.hpp>
 
-#include "stencil/cuda/text/printed.hpp"
 #include "stencil/sweep.hpp"
 
 namespace halocline::stencil::cuda {
@@ -28,7 +27,10 @@ class Passes {
 
 /// Compiles the kernels of passes by at most `options.sweeps_per_pass` sweeps, and by fewer for
 /// what those leave over. Collective if the options name a communicator. Throws as make_sweep().
-std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options,
-                                    const PrintedUpdate& update);
+std::unique_ptr<Passes> make_passes(const problem::Model& model, const SweepOptions& options);
+
+/// Whether these kernels are at hand; compiles those that are not where that is allowed. On any
+/// thread that uses the rank's GPU. Throws as make_passes().
+bool has_passes_at_hand(const problem::Model& model, const SweepOptions& options, bool may_compile);
 
 }  // namespace halocline::stencil::cuda

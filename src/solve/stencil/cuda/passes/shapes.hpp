@@ -36,6 +36,10 @@ std::optional<std::string> cannot_pass_because(const problem::Model& model);
 /// Returns the most sweeps of a pass whose values fit in registers and whose code is not too long.
 int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update);
 
+/// Returns how many sweeps of a pass should be the fastest.
+int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
+                        halocline::Norm kind);
+
 /// Returns the shape of walks that should be the fastest.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind);

@@ -61,6 +61,18 @@ std::string source_of_side_terms(const problem::Model& model) {
   return print_rules(model) + "\n#include \"stencil/cuda/passes/side_terms.cuh\"\n";
 }
 
+bool has_side_terms_at_hand(const problem::Model& model, bool may_compile) {
+  bool is_needed = false;
+  for (std::size_t field = 0; field < model.fields.size(); ++field)
+    for (std::size_t side = 0; side < 4; ++side)
+      is_needed = is_needed || side_of_pass(model, field, side).by_sweep;
+  if (!is_needed) return true;
+  const std::string source = source_of_side_terms(model), name = name_of_make_terms(model);
+  if (!may_compile) return code_at_hand(source, name).has_value();
+  code_of(source, name);
+  return true;
+}
+
 template <class Real>
 SideTerms<Real>::SideTerms(const problem::Model& model, const Operands& operands, int sweeps,
                            const Communicator* communicator) {

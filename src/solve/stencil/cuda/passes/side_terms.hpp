@@ -23,6 +23,9 @@ SideOfPass side_of_pass(const problem::Model& model, std::size_t field, std::siz
 /// Returns the source of the kernel that makes the terms of rules that depend on time.
 std::string source_of_side_terms(const problem::Model& model);
 
+/// Whether that kernel, if it is needed, is at hand; compiles it otherwise where that is allowed.
+bool has_side_terms_at_hand(const problem::Model& model, bool may_compile);
+
 /// The terms of all ghosts that change, in device memory.
 template <class Real>
 class SideTerms {

@@ -158,6 +158,13 @@ compiler::Code code_of(const std::string& text, const std::string& kernel) {
   return codes_of(text, {kernel}).front();
 }
 
+std::optional<compiler::Code> code_at_hand(const std::string& text, const std::string& kernel) {
+  const int capability = device::cuda::compute_capability();
+  if (auto code = prebuilt_code(text, kernel, capability)) return code;
+  return compiler::find_compiled({.text = text, .headers = kernel_headers(), .kernel = kernel},
+                                 capability);
+}
+
 std::vector<compiler::Code> codes_of(const std::string& text,
                                      const std::vector<std::string>& kernels) {
   const int capability = device::cuda::compute_capability();

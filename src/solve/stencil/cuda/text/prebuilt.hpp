@@ -20,6 +20,10 @@ compiler::Code code_of(const std::string& text, const std::string& kernel);
 std::vector<compiler::Code> codes_of(const std::string& text,
                                      const std::vector<std::string>& kernels);
 
+/// Returns a kernel that came with the program or was compiled before, by this run or another one
+/// of this user; nothing if it has to be compiled.
+std::optional<compiler::Code> code_at_hand(const std::string& text, const std::string& kernel);
+
 /// Whether a kernel of the text, or any, came with the program, for the current GPU; if there is
 /// none, no.
 bool is_prebuilt(const std::string& text, const std::optional<std::string>& kernel = std::nullopt);

@@ -150,12 +150,9 @@ std::unique_ptr<stencil::Sweep> make_for(const problem::Model& model, const Swee
     if (room_number_for(update.operands) > number)
       return make_for<Real, number + 1>(model, options, std::move(update), pushes);
   using Made = GeneratedKernels<Real, room.inputs, room.outputs>;
-  std::unique_ptr<Passes> passes;
-  if (options.sweeps_per_pass > 1) passes = make_passes(model, options, update);
   auto kernels = std::make_unique<Made>(model, options, std::move(update), pushes);
   const Operands operands = kernels->operands();
-  return std::make_unique<CudaSweep<typename Made::Base>>(std::move(kernels), operands, model,
-                                                          std::move(passes));
+  return std::make_unique<CudaSweep<typename Made::Base>>(std::move(kernels), operands, model);
 }
 
 }  // namespace
@@ -172,9 +169,11 @@ std::unique_ptr<stencil::Sweep> make_sweep(const problem::Model& model,
     pushed.reset();
     update = print_update(model);
   }
-  return model.precision == Precision::f32
-             ? make_for<float>(model, options, std::move(update), pushed.has_value())
-             : make_for<double>(model, options, std::move(update), pushed.has_value());
+  auto sweep = model.precision == Precision::f32
+                   ? make_for<float>(model, options, std::move(update), pushed.has_value())
+                   : make_for<double>(model, options, std::move(update), pushed.has_value());
+  if (options.sweeps_per_pass > 1) sweep->make_passes(options);
+  return sweep;
 }
 
 }  // namespace halocline::stencil::cuda

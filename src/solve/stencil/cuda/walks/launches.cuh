@@ -79,11 +79,8 @@ class Kernels {
 template <class AnyKernels>
 class CudaSweep final : public stencil::Sweep {
  public:
-  /// `passes`: over memory by several sweeps; may be null.
-  CudaSweep(std::unique_ptr<AnyKernels> kernels, Operands operands, const problem::Model& model,
-            std::unique_ptr<Passes> passes)
+  CudaSweep(std::unique_ptr<AnyKernels> kernels, Operands operands, const problem::Model& model)
       : kernels_(std::move(kernels)),
-        passes_(std::move(passes)),
         operands_(std::move(operands)),
         model_(model),
         reach_(reach_of(model)),
@@ -103,6 +100,10 @@ class CudaSweep final : public stencil::Sweep {
     // The caller needs the sum now, not during the next sweep.
     if (pass.norms.kind != halocline::Norm::none && pass.norms.parts == nullptr)
       add_to_sum(pass, stream);
+  }
+
+  void make_passes(const SweepOptions& options) override {
+    if (!passes_) passes_ = cuda::make_passes(model_, options);
   }
 
   std::int64_t sweeps_in_pass(std::int64_t most, const Pass& pass) const override {
@@ -344,7 +345,7 @@ class CudaSweep final : public stencil::Sweep {
   }
 
   std::unique_ptr<AnyKernels> kernels_;
-  std::unique_ptr<Passes> passes_;
+  std::unique_ptr<Passes> passes_;  ///< null until they are made
   Operands operands_;
   const problem::Model& model_;
   Reach reach_;
