@@ -250,7 +250,7 @@ TEST_P(Passes, AreTriedDuringARun) {
   const std::string name = course.name;
   if (name != "laplace" && name != "wave" && name != "tide") GTEST_SKIP() << "as the others";
   const std::int64_t least = 32;
-  SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 800);
+  SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 150);
   options.backend = "cuda";
   if (ranks() > 1) options.transport = "peer";
   options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
@@ -260,6 +260,7 @@ TEST_P(Passes, AreTriedDuringARun) {
   options.verify_every = 40;
   options.sums = {solve(world(), options).fields[0].name};
   options.series_every = 100;
+  options.sweeps = 330;
   const auto by_time = solver::TrialOfPasses::prefers_passes;
   for (const bool passes : {true, false}) {
     SCOPED_TRACE(passes);

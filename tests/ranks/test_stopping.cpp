@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,12 +12,15 @@
 
 #include <gtest/gtest.h>
 
+#include "device/queue.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
 #include "solver/engine/stopping.hpp"
 #include "support/communicators.hpp"
+#include "support/memories.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
+#include "support/small_solve.hpp"
 
 namespace halocline::test {
 namespace {
@@ -103,6 +107,34 @@ TEST_P(Stopping, ComesAfterAnySweep) {
         expect_as_wanted(course);
         if (!all_well()) return;
       }
+}
+
+// Its numbers may diverge, at a sweep of each rank's own: sweeps that do nothing would not be
+// timed, and leave neighbours waiting in the next trial.
+TEST(StoppingOfTrials, IsLeftToTheirLength) {
+  NEED_GPU();
+  solver::Case trial = solver::make_case(small("laplace", {32, 32}, 10), 1);
+  trial.norm = Norm::max;
+  const device::OwnedStream stream;
+  const auto sweep = stencil::find_backend("cuda").make(*trial.model, {});
+  const auto stop_of = [&] {
+    const auto stopping = solver::make_gpu_stopping({.communicator = world(),
+                                                     .the_case = trial,
+                                                     .sweep = *sweep,
+                                                     .all_reduce = nullptr,
+                                                     .gather = nullptr,
+                                                     .stream = stream.get()},
+                                                    {});
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(stopping->would_stop(nan), trial.may_stop);
+    const solver::Levels none(2);
+    stencil::Pass pass{.in = none[0], .out = none[1], .region = {}};
+    stopping->begin(pass, stream.get());
+    return pass.stop;
+  };
+  EXPECT_NE(stop_of(), nullptr);
+  trial.may_stop = false;
+  EXPECT_EQ(stop_of(), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Norms, Stopping, testing::Values("max", "l2"),

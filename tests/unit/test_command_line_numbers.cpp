@@ -254,6 +254,7 @@ TEST(CommandLineNumbers, AreTestedForEveryOptionThatHasThem) {
                                       "S",
                                       "T",
                                       "N|TIME",
+                                      "N|auto",
                                       "NXxNY[xNZ]",
                                       "PXxPY[xPZ]",
                                       "NAME=VALUE",
