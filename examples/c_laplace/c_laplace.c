@@ -38,5 +38,10 @@ int main(void) {
   uint64_t checksum;
   TRY(halocline_field_checksum(field[sweeps % 2], &checksum));
   if (here.rank == 0) printf("%d sweeps, checksum %016llx\n", sweeps, (unsigned long long)checksum);
+  for (int t = 0; t < 2; ++t) {
+    TRY(halocline_exchange_destroy(&halo[t]));
+    TRY(halocline_field_destroy(&field[t]));
+  }
+  TRY(halocline_grid_destroy(&grid));
   MPI_Finalize();
 }
