@@ -300,7 +300,7 @@ TEST(PassesOfAll, AreSingleSweepsOnTheHost) {
   EXPECT_EQ(result.sweeps_per_pass, 1);
   EXPECT_EQ(result.sweeps_in_passes, 0);
   options.sweeps_per_pass = 17;
-  EXPECT_THAT(caught([&] { solve(world(), options); }), says(ErrorKind::usage, "use 1 to 16"));
+  EXPECT_THAT(caught([&] { solve(world(), options); }), says(ErrorKind::usage, "1 to 16"));
 }
 
 }  // namespace
