@@ -299,6 +299,11 @@ TEST(PassesOfAll, AreSingleSweepsOnTheHost) {
   const SolveResult result = solve(world(), options);
   EXPECT_EQ(result.sweeps_per_pass, 1);
   EXPECT_EQ(result.sweeps_in_passes, 0);
+  options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
+  const SolveResult tried = solve(world(), options);
+  EXPECT_EQ(tried.checksum, result.checksum);
+  EXPECT_THAT(tried.notes,
+              testing::Contains(testing::HasSubstr("backend cpu makes one sweep at a time")));
   options.sweeps_per_pass = 17;
   EXPECT_THAT(caught([&] { solve(world(), options); }), says(ErrorKind::usage, "1 to 16"));
 }

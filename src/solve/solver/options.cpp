@@ -309,8 +309,7 @@ std::vector<Option> rows_of_how() {
            "N|auto",
            group,
            "on GPUs, over two axes: up to N sweeps, at most 16, in one pass over\n"
-           "memory; auto: as many as measurements during the run show to pay\n"
-           "[default: 1]",
+           "memory; auto: tried during the run, and kept if faster [default: 1]",
            {read_sweeps_per_pass, of<&S::sweeps_per_pass>().json, of<&S::sweeps_per_pass>().take}},
           {"proofs", "--proofs", "FILE", group,
            "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),

@@ -99,9 +99,9 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
   return std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
 }
 
-// On an H200, in fp32: laplace without a norm takes 111 us a sweep by 8 sweeps and 104 by 12
-// (16384x16384 cells), with one 150 and more; in fp64 with one 361 by 6; heat_source 27 by 4 and 29
-// by 8 (4096x4096).
+// On an H200: laplace on 16384x16384 cells in fp32 takes 110 us a sweep by 12 sweeps, with a max
+// norm of each 153 by 8; in fp64 206 by 8, with a norm 356 by 6
+// (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
