@@ -304,10 +304,13 @@ MUTANTS = [
            "joined<kind>(all, of_rank[rank])", "joined<kind>(all, of_rank[0])",
            "ranks_tests", "*HasTheSameBitsWhereCells*", 2),
     Mutant("norms read before all have met", "src/solve/stencil/cuda/reduce.cuh",
-           "device::cuda::number_of(device::cuda::await_words(\n"
-           "          port_.from + 2 * rank + place, epoch, device::cuda::Patience(port_.watch, rank), came))",
-           "device::cuda::number_of(device::cuda::look(port_.from + 2 * rank + place))",
+           "device::cuda::await_words(port_.from + device::words_of_rank * rank + place() + number,\n"
+           "                                  epoch(), device::cuda::Patience(port_.watch, rank), came)",
+           "device::cuda::look(port_.from + device::words_of_rank * rank + place() + number)",
            "ranks_tests", "*HasTheSameBitsWhereCells*", 2),
+    Mutant("all norms of a pass those of its first sweep", "src/solve/stencil/cuda/reduce.cuh",
+           "await(rank, number, all_here)", "await(rank, 0, all_here)",
+           "ranks_tests", "*Passes.HaveTheBits*/laplace", 2),
     Mutant("a graph replayed for batches of either turn", "src/solve/solver/engine/graph_stepper.cpp",
            "first / count % 2", "0",
            "ranks_tests", "*SameBitsInGraphs*", 2),

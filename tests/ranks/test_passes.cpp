@@ -14,6 +14,7 @@
 
 #include "solver/trial_of_passes.hpp"
 #include "support/caught.hpp"
+#include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
 #include "support/random.hpp"
 #include "support/ranks.hpp"
@@ -23,14 +24,17 @@
 namespace halocline::test {
 namespace {
 
+// The spacing is given, and `far` reads no place along its periodic axis: kernels have the spacing
+// and the cells of such an axis in their text, and grids of all sizes are to share kernels.
+
 // Reaches of two and one, a coefficient with neighbours, the place, the time, and sides of two
 // kinds.
 constexpr const char* far_text = R"toml(
 axes = 2
 cells = [40, 40]
-lower = [0, 0]
-upper = [1, 1]
 [parameters]
+dx = 0.025
+dy = 0.025
 dt = 0.01
 [fields.u]
 initial = "noise()"
@@ -38,7 +42,7 @@ boundary = { x = "periodic", y = { outside = 0.25 } }
 [coefficients]
 c = { value = "0.1 + 0.05*sin(20*x)*y" }
 [update]
-u = "0.4*u + c[1,0]*(u[-2,0] + u[1,0]) + c[0,-1]*(u[0,-1] + u[0,2]) + 0.01*t*x"
+u = "0.4*u + c[1,0]*(u[-2,0] + u[1,0]) + c[0,-1]*(u[0,-1] + u[0,2]) + 0.01*t*y"
 [stop]
 sweeps = 40
 norm = "max"
@@ -48,8 +52,9 @@ norm = "max"
 constexpr const char* wave_text = R"toml(
 axes = 2
 cells = [40, 40]
-lower = [0, 0]
-upper = [1, 1]
+[parameters]
+dx = 0.025
+dy = 0.025
 [fields.u]
 initial = "noise()"
 boundary = { outside = 0 }
@@ -70,9 +75,9 @@ norm = "max"
 constexpr const char* sides_text = R"toml(
 axes = 2
 cells = [40, 40]
-lower = [0, 0]
-upper = [1, 1]
 [parameters]
+dx = 0.025
+dy = 0.025
 dt = 0.01
 [fields.u]
 initial = "noise()"
@@ -95,9 +100,9 @@ norm = "max"
 constexpr const char* tide_text = R"toml(
 axes = 2
 cells = [40, 40]
-lower = [0, 0]
-upper = [1, 1]
 [parameters]
+dx = 0.025
+dy = 0.025
 dt = 0.01
 [fields.u]
 initial = "noise()"
@@ -144,8 +149,8 @@ std::vector<std::pair<std::int64_t, std::vector<double>>> rows_of(const SolveRes
 }
 
 /// Expects of a run by passes what one by single sweeps on the host gives.
-SolveResult expect_the_same(const SolveOptions& options) {
-  const SolveResult expected = solved_one_by_one(options), result = solve(world(), options);
+SolveResult expect_the_same(const SolveOptions& options, const Communicator& on = world()) {
+  const SolveResult expected = solved_one_by_one(options), result = solve(on, options);
   EXPECT_EQ(result.sweeps, expected.sweeps);
   EXPECT_EQ(result.converged, expected.converged);
   EXPECT_EQ(result.norm_history, expected.norm_history);
@@ -182,6 +187,8 @@ INSTANTIATE_TEST_SUITE_P(Problems, Passes, testing::ValuesIn(those_with_turn(cou
 // passes, numbers of sweeps that leave some over, all in graphs or not.
 TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
   const Course& course = GetParam();
+  const bool has_nccl =
+      ranks() > 1 && !not_testable(transport::find_transport("nccl"), Memory::device);
   Random random(1);
   for (int trial = 0; trial < 5; ++trial) {
     const std::int64_t reach = 2, least = reach * course.sweeps_per_pass;
@@ -197,11 +204,16 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
     options.process_grid = grids[static_cast<std::size_t>(
         random.between(0, static_cast<std::int64_t>(grids.size()) - 1))];
     if (ranks() > 1) options.transport = random.once_in(2) ? "peer" : "staged";
+    const bool is_between_nodes = has_nccl && random.once_in(3);
+    if (is_between_nodes) options.transport = "nccl";
     SCOPED_TRACE(fmt::format("cells {}x{}, {} sweeps, norm every {}, process grid {}x{}, {} {}",
                              cells[0], cells[1], *options.sweeps, *options.norm_every,
                              options.process_grid[0], options.process_grid[1], options.schedule,
                              options.transport));
-    const SolveResult result = expect_the_same(options);
+    const SolveResult result = expect_the_same(
+        options, is_between_nodes
+                     ? communicator_with({.wait_limit = wait_limit, .ranks_per_node = 1})
+                     : world());
     if (options.transport != "staged" && *options.sweeps > course.sweeps_per_pass) {
       EXPECT_GT(result.sweeps_in_passes, 0);
     }
@@ -279,6 +291,26 @@ TEST_P(Passes, AreTriedDuringARun) {
     EXPECT_GT(result.spot_checks->cells, 0);
   }
   solver::TrialOfPasses::prefers_passes = by_time;
+}
+
+TEST(PassesOfAll, KnowPlacesBeyondThePeriodicSide) {
+  NEED_GPU();
+  constexpr const char* text = R"toml(
+axes = 2
+cells = [40, 40]
+[fields.u]
+initial = "noise()"
+boundary = "periodic"
+[update]
+u = "0.5*u + 0.2*(u[-1,0] + u[0,1]) + 0.001*x"
+[stop]
+sweeps = 11
+)toml";
+  SolveOptions options = Course{"", text, 2}.options({70, 40}, 11);
+  options.backend = "cuda";
+  if (ranks() > 1) options.transport = "peer";
+  options.sweeps_per_pass = 2;
+  EXPECT_GT(expect_the_same(options).sweeps_in_passes, 0);
 }
 
 TEST(PassesOfAll, AreRefusedWithTheReason) {

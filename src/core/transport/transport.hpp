@@ -80,11 +80,12 @@ class Channel {
 class Gather {
  public:
   virtual ~Gather() = default;
-  /// Where work on the stream writes this rank's number before run(). In device memory.
+  /// Where work on the stream writes this rank's numbers before run(). In device memory.
   virtual double* mine() = 0;
   /// Where all ranks' numbers are after run(), in the order of the ranks. In device memory.
   virtual const double* all() const = 0;
-  virtual void run(Stream stream) = 0;
+  /// Gathers `numbers` of each rank, at most device::most_numbers_to_reduce.
+  virtual void run(int numbers, Stream stream) = 0;
 };
 
 /// Where two ranks are relative to each other.

@@ -11,7 +11,7 @@
 namespace halocline::links {
 namespace {
 
-constexpr std::int64_t bytes_of_rank = 2 * sizeof(device::EdgeWords);
+constexpr std::int64_t bytes_of_rank = device::words_of_rank * sizeof(device::EdgeWords);
 
 std::vector<int> all_ranks(const Communicator& communicator) {
   if (communicator.node_count() > 1 || communicator.size() > device::most_ranks_to_reduce)

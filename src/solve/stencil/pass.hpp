@@ -32,8 +32,8 @@ struct NormReduction {
   /// Connects the ranks whose partial norms make one norm, or null. Waits until all ranks reduce
   /// it.
   const device::AllReducePort* all_reduce = nullptr;
-  /// In device memory, may be null: gets this rank's part of the norm, and nothing else is done.
-  /// The caller gathers the parts of all ranks, for another reduction.
+  /// In device memory, may be null: gets this rank's part of the norm, or of each of a pass, and
+  /// nothing else is done. The caller gathers the parts of all ranks, for another reduction.
   double* share = nullptr;
   /// In device memory, may be null: the parts of `ranks` ranks, in their order, to reduce instead
   /// of `parts`.

@@ -9,6 +9,7 @@
 #include "comm/collectives.hpp"
 #include "comm/state.hpp"
 #include "comm/waiting.hpp"
+#include "device/all_reduce_port.hpp"
 #include "device/buffer.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
@@ -205,28 +206,28 @@ class NcclGather final : public Gather, private Connection::User {
         connection_(Connection::of(communicator)),
         registration_(*connection_, *this) {
     comm::together(communicator, [&] {
-      numbers_ = device::allocate(Memory::device,
-                                  (ranks_ + 1) * static_cast<std::int64_t>(sizeof(double)));
+      numbers_ = device::allocate(Memory::device, (ranks_ + 1) * device::most_numbers_to_reduce *
+                                                      static_cast<std::int64_t>(sizeof(double)));
     });
     // The first one connects the ranks, which no sweep is to wait for.
     const device::OwnedStream stream;
     {
       const comm::Watchdog::Guard guard(communicator.state().watchdog(), "ncclAllGather");
-      run(stream.get());
+      run(1, stream.get());
     }
     link::wait_for(communicator, stream.get());
   }
 
-  double* mine() override { return first() + ranks_; }
+  double* mine() override { return first() + ranks_ * device::most_numbers_to_reduce; }
   const double* all() const override { return first(); }
 
-  void run(Stream stream) override {
+  void run(int numbers, Stream stream) override {
     connection_->check_async();
     is_started_ = true;
-    connection_->check(
-        connection_->library().all_gather(mine(), first(), sizeof(double), nccl::bytes_type,
-                                          connection_->comm(), stream.native()),
-        "ncclAllGather");
+    connection_->check(connection_->library().all_gather(
+                           mine(), first(), static_cast<std::size_t>(numbers) * sizeof(double),
+                           nccl::bytes_type, connection_->comm(), stream.native()),
+                       "ncclAllGather");
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <memory>
 #include <optional>
 #include <string>
@@ -173,7 +174,8 @@ class GpuStopping final : public Stopping {
   }
 
   void reduce_gathered(stencil::NormReduction reduction, Stream stream) {
-    parts_.gather->run(stream);
+    const auto of_pass = static_cast<int>(std::bitset<32>(reduction.sweeps).count());
+    parts_.gather->run(std::max(of_pass, 1), stream);
     reduction.shares = parts_.gather->all();
     reduction.ranks = parts_.communicator.size();
     parts_.sweep.reduce(reduction, stream);

@@ -183,7 +183,6 @@ std::optional<std::string> Runner::no_passes_because() const {
     return fmt::format("backend {} makes one sweep at a time", parts_.target.backend->name());
   if (needs_progress()) return "the host moves its halos";
   if (!norms_stay_) return "MPI reduces norms";
-  if (gather_) return "norms are gathered between nodes";
   return std::nullopt;
 }
 

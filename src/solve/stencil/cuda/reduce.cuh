@@ -11,8 +11,27 @@
 
 namespace halocline::stencil::cuda {
 
-/// All-reduces of this rank's partial norms, on all threads of a block: thread r exchanges numbers
-/// with rank r. It loads what it needs of the port at once, so that this takes no time later.
+/// Joins `count` numbers of each rank, which `number_of(rank, number)` gives, on `threads` threads;
+/// thread n gets number n of all. In rank order, so that a sum is always the same.
+template <Norm kind, int threads, class NumberOf>
+__device__ double joined_over_ranks(int ranks, int count, const NumberOf& number_of) {
+  __shared__ double some[threads];
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int ranks_at_once = threads / count;
+  double all = 0;
+  for (int first = 0; first < ranks; first += ranks_at_once) {
+    const int left = ranks - first, now = left < ranks_at_once ? left : ranks_at_once;
+    __syncthreads();  // those before are joined
+    if (thread < now * count) some[thread] = number_of(first + thread / count, thread % count);
+    __syncthreads();
+    if (thread >= count) continue;
+    for (int rank = 0; rank < now; ++rank) all = joined<kind>(all, some[rank * count + thread]);
+  }
+  return all;
+}
+
+/// All-reduces of this rank's partial norms, on all threads of a block. It loads what it needs of
+/// the port at once, so that this takes no time later.
 class NormOfRanks {
  public:
   __device__ explicit NormOfRanks(const device::AllReducePort& port) : port_(port) {
@@ -22,20 +41,16 @@ class NormOfRanks {
   }
   __device__ bool has_others() const { return port_.ranks > 0; }
 
-  /// Sets `all_here` to false if a rank did not answer. Thread 0 gets the result.
+  /// Thread r exchanges numbers with rank r. Sets `all_here` to false if a rank did not answer.
+  /// Thread 0 gets the result.
   template <Norm kind>
   __device__ double join(double share, bool& all_here) {
     __shared__ double of_rank[device::most_ranks_to_reduce];
-    ++number_;
-    if (threadIdx.x == 0) *port_.count = number_;
+    begin();
     if (has_rank()) {
-      const auto rank = static_cast<int>(threadIdx.x), place = static_cast<int>(number_ % 2);
-      const auto epoch = static_cast<unsigned>(number_);
-      bool came = true;
-      device::cuda::send(to_ + place, device::cuda::words_of(share, epoch));
-      of_rank[rank] = device::cuda::number_of(device::cuda::await_words(
-          port_.from + 2 * rank + place, epoch, device::cuda::Patience(port_.watch, rank), came));
-      if (!came) all_here = false;
+      const auto rank = static_cast<int>(threadIdx.x);
+      device::cuda::send(to_ + place(), device::cuda::words_of(share, epoch()));
+      of_rank[rank] = await(rank, 0, all_here);
     }
     __syncthreads();
     if (threadIdx.x != 0) return 0;
@@ -45,7 +60,33 @@ class NormOfRanks {
     return all;
   }
 
+  /// Joins `count` numbers at once, in shared memory, on `threads` threads; thread n gets number n
+  /// of all ranks. Sets `all_here` to false if a rank did not answer.
+  template <Norm kind, int threads>
+  __device__ double join_several(const double* numbers, int count, bool& all_here) {
+    begin();
+    for (auto i = static_cast<int>(threadIdx.x); i < port_.ranks * count; i += threads)
+      device::cuda::send(port_.to[i / count] + place() + i % count,
+                         device::cuda::words_of(numbers[i % count], epoch()));
+    return joined_over_ranks<kind, threads>(
+        port_.ranks, count, [&](int rank, int number) { return await(rank, number, all_here); });
+  }
+
  private:
+  __device__ void begin() {
+    ++number_;
+    if (threadIdx.x == 0) *port_.count = number_;
+  }
+  __device__ unsigned epoch() const { return static_cast<unsigned>(number_); }
+  __device__ int place() const { return static_cast<int>(number_ % 2) * device::words_of_place; }
+  __device__ double await(int rank, int number, bool& all_here) const {
+    bool came = true;
+    const device::EdgeWords words =
+        device::cuda::await_words(port_.from + device::words_of_rank * rank + place() + number,
+                                  epoch(), device::cuda::Patience(port_.watch, rank), came);
+    if (!came) all_here = false;
+    return device::cuda::number_of(words);
+  }
   __device__ bool has_rank() const { return static_cast<int>(threadIdx.x) < port_.ranks; }
 
   const device::AllReducePort& port_;
@@ -65,6 +106,13 @@ __device__ bool settle(const ReduceWork& work, double all) {
   const bool stops = work.stop != nullptr && (is_small || !(norm <= largest));
   if (stops) *work.stop = 1;
   return stops;
+}
+
+/// Joins `count` numbers from the parts of all ranks, as joined_over_ranks() does.
+template <Norm kind, int threads>
+__device__ double joined_shares(const ReduceWork& work, int count) {
+  return joined_over_ranks<kind, threads>(
+      work.ranks, count, [&](int rank, int number) { return work.shares[rank * count + number]; });
 }
 
 /// Reduces a norm from each thread's value `mine`, on all threads of a block of `warps` warps.
@@ -91,26 +139,13 @@ __device__ bool reduce_parts(const ReduceWork& work, NormOfRanks& ranks) {
   return reduce_share<kind, warps>(work, ranks, mine);
 }
 
-/// Reduces a norm from the parts of all ranks, in their order, so that a sum is always the same.
-template <Norm kind>
-__device__ void reduce_shares(const ReduceWork& work) {
-  __shared__ double some[block_threads];
-  double all = 0;
-  for (int first = 0; first < work.ranks; first += block_threads) {
-    const int mine = first + static_cast<int>(threadIdx.x);
-    __syncthreads();  // thread 0 has added up those before
-    if (mine < work.ranks) some[threadIdx.x] = work.shares[mine];
-    __syncthreads();
-    if (threadIdx.x != 0) continue;
-    for (int rank = first; rank < work.ranks && rank < first + block_threads; ++rank)
-      all = joined<kind>(all, some[rank - first]);
-  }
-  if (threadIdx.x == 0) settle<kind>(work, all);
-}
-
 template <Norm kind>
 __device__ void reduce_of_kind(const ReduceWork& work) {
-  if (work.shares != nullptr) return reduce_shares<kind>(work);
+  if (work.shares != nullptr) {
+    const double all = joined_shares<kind, block_threads>(work, 1);
+    if (threadIdx.x == 0) settle<kind>(work, all);
+    return;
+  }
   NormOfRanks ranks(work.all_reduce);
   reduce_parts<kind>(work, ranks);
 }
