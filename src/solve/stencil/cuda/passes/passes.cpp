@@ -190,11 +190,9 @@ class CudaPasses final : public Passes {
 
   /// Sets how walks divide the region, and returns the blocks of all. Walks begin with rows that
   /// others store, so few long ones compute least; but those at the sides of the domain take
-  /// longer, by an eighth or so, and hold up the others least where they take several turns:
-  /// 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four, 4096x4096 were
-  /// slower in two than in one. Where they make ghosts, each sweep waits for a shuffle more, and
-  /// they are shorter: heat_source on 4096x4096 cells in fp32 took 32 us a sweep by 4 with all
-  /// alike, and takes 27.
+  /// longer, and hold up the others least where they are shorter or there are several turns:
+  /// laplace on 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four,
+  /// 4096x4096 were slower in two than in one.
   unsigned divide(const One& one, Arguments& work) const {
     const int width = one.form.vectors * vector_cells<Real>;
     const int lost = lost_lanes(one.form.sweeps, rows_.beside, width);
@@ -202,8 +200,8 @@ class CudaPasses final : public Passes {
     const std::int64_t strips = (work.lead + work.cells[0] + strip - 1) / strip;
     const std::int64_t extra = one.form.sweeps * (rows_.lag + rows_.behind) + one.form.ahead;
     const std::int64_t at_once = std::max<std::int64_t>(one.at_once, 1);
-    const int most_parts = rows_.makes_columns && strips > 1 ? 4 : 1;
-    const double as_long = rows_.makes_columns ? 2.4 : 1.125;  // as other walks of so many rows
+    const SideWalks sides = side_walks_of(model_, update_, one.form.sweeps);
+    const int most_parts = strips > 1 ? sides.most_parts : 1;
     double least = std::numeric_limits<double>::max();
     const auto consider = [&](std::int64_t rows, int parts) {
       const WalksOfPass walks{static_cast<int>(strips), static_cast<int>(rows), parts};
@@ -211,7 +209,7 @@ class CudaPasses final : public Passes {
       const std::int64_t turns = (count + at_once - 1) / at_once;
       const auto of_walk = static_cast<double>(rows + extra);
       const std::int64_t rows_at_sides = rows / parts + extra;
-      const double last = std::max(of_walk, as_long * static_cast<double>(rows_at_sides));
+      const double last = std::max(of_walk, sides.as_long * static_cast<double>(rows_at_sides));
       const double cost = static_cast<double>(turns - 1) * of_walk + last;
       // There is room for the partial norms of so many.
       if (cost >= least || count > most_blocks_of_pass * one.form.warps) return;

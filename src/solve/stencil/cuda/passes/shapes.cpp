@@ -56,6 +56,28 @@ struct PrintedPlan {{
                                      sides);
 }
 
+namespace {
+
+/// Whether there is room for more code in a kernel: shallow_water by 2 sweeps, with code for steps
+/// that check no rows, has its rows in memory and takes 456 us a sweep instead of 85.
+bool is_light(const problem::Model& model, int sweeps) {
+  constexpr int most_operations = 200;
+  return sweeps * operations_of(model) <= most_operations;
+}
+
+}  // namespace
+
+// Heavy ones have more to compute for each row, and lose less by checks: gray_scott by 8 sweeps
+// (8192x8192 cells) took 115 us a sweep with its sides in two parts, and 112 in one. laplace by 8
+// with a max norm (16384x16384) took 144 us in one and 135 in two, by 6 in fp64 351 and 314.
+// Where ghosts are made, each sweep waits for a shuffle more: heat_source (4096x4096) took 32 us a
+// sweep by 4 with all alike, and 27.
+SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
+  if (RowsOfPass(model, update).makes_columns) return {.most_parts = 4, .as_long = 2.4};
+  if (is_light(model, sweeps)) return {.most_parts = 2, .as_long = 1.5};
+  return {.most_parts = 1, .as_long = 1.125};
+}
+
 // On an H200 laplace on 16384x16384 cells in fp32 runs at 2585 GLUP/s by 12 sweeps and 3 blocks,
 // and at 2518 with rows fetched 8 ahead; by 8 sweeps at 2418, and at 2278 without; with a max norm
 // of each sweep at 1850, and at 1773 without; with L2 at 1491 without, and at 1289 with; in fp64 at
@@ -79,7 +101,8 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
           .blocks = registers <= 128   ? 4
                     : registers <= 168 ? 3
                                        : 2,
-          .fetched = fetches ? 8 : 0};
+          .fetched = fetches ? 8 : 0,
+          .bare = kind != halocline::Norm::none && is_light(model, sweeps)};
 }
 
 // A walk's steps are compiled for each sweep and each phase of its rows. Beyond these limits

@@ -40,6 +40,13 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update);
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind);
 
+/// Walks at the sides of the domain, which check columns.
+struct SideWalks {
+  int most_parts;  ///< of the rows of others
+  double as_long;  ///< as others take for so many rows
+};
+SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update, int sweeps);
+
 /// Returns the shape of walks that should be the fastest.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind);
