@@ -296,6 +296,23 @@ TEST_P(Passes, AreTriedDuringARun) {
   solver::TrialOfPasses::prefers_passes = by_time;
 }
 
+TEST(PassesOfAll, AreNotedWhereTheyEndEarly) {
+  NEED_GPU();
+  SolveOptions options = Course{"", "laplace", 8}.options({130, 120}, 50);
+  options.backend = "cuda";
+  if (ranks() > 1) options.transport = "peer";
+  options.sweeps_per_pass = 8;
+  options.sums = {"u"};
+  options.series_every = 12;
+  options.verify_every = 16;
+  const auto is_noted = testing::Contains(testing::HasSubstr("ends passes over memory early"));
+  const SolveResult result = expect_the_same(options);
+  EXPECT_THAT(result.notes, testing::Contains(testing::HasSubstr(
+                                "a row of the series after every 12 sweeps ends passes")));
+  options.series_every = 24;
+  EXPECT_THAT(solve(world(), options).notes, testing::Not(is_noted));
+}
+
 TEST(PassesOfAll, KnowPlacesBeyondThePeriodicSide) {
   NEED_GPU();
   constexpr const char* text = R"toml(

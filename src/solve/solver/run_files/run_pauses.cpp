@@ -71,14 +71,20 @@ Pauses RunPauses::pauses() {
       requested_ = requests_->agreed(sweeps);
       return requested_ != Request::none;
     };
-  if (checkpoints_ && options_.checkpoint_every)
-    pauses.intervals.push_back(*options_.checkpoint_every);
-  if (case_.output_every) pauses.intervals.push_back(*case_.output_every);
-  if (series_) pauses.intervals.push_back(case_.series_every);
+  for (const Interval& one : intervals()) pauses.intervals.push_back(one.sweeps);
   if (checks_values()) pauses.intervals.push_back(sweeps_between_looks);
-  if (spot_check_) pauses.intervals.push_back(*options_.verify_every);
   if (spot_check_) pauses.later = Pauses::Later{*options_.verify_every, sweeps_of_check_};
   return pauses;
+}
+
+std::vector<RunPauses::Interval> RunPauses::intervals() const {
+  std::vector<Interval> all;
+  if (checkpoints_ && options_.checkpoint_every)
+    all.push_back({"a checkpoint", *options_.checkpoint_every});
+  if (case_.output_every) all.push_back({"output", *case_.output_every});
+  if (series_) all.push_back({"a row of the series", case_.series_every});
+  if (spot_check_) all.push_back({"a check of bits", *options_.verify_every});
+  return all;
 }
 
 Pauses::Next RunPauses::pause(std::int64_t sweeps, std::size_t level, Stopping& stopping) {
@@ -233,6 +239,12 @@ void RunPauses::report(SolveResult& result, Notes& notes) const {
   if (spot_check_)
     result.spot_checks = {
         .sweeps = spot_check_->sweeps_checked(), .cells = cells_checked_, .wrong = wrong_bits_};
+  for (const Interval& one : intervals())
+    if (const std::int64_t of_pass = result.sweeps_per_pass; one.sweeps % of_pass != 0)
+      notes.add(
+          fmt::format("{} after every {} ends passes over memory early: with a multiple of {} "
+                      "none ends early",
+                      one.what, counted(one.sweeps, "sweep"), of_pass));
 }
 
 /// A run can also be continued from its end, with more sweeps.

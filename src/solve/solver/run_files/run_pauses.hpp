@@ -73,6 +73,12 @@ class RunPauses {
     std::vector<std::pair<std::int64_t, double>> norms = {};  ///< for the checkpoint
   };
 
+  /// Work that is due after every so many sweeps, where a pass of several ends.
+  struct Interval {
+    const char* what;
+    std::int64_t sweeps;
+  };
+  std::vector<Interval> intervals() const;
   Request request() const;
   std::string reason_to_stop() const;
   Pauses::Next pause(std::int64_t sweeps, std::size_t level, Stopping& stopping);
