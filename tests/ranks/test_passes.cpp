@@ -28,8 +28,8 @@ namespace {
 // The spacing is given, and `far` reads no place along its periodic axis: kernels have the spacing
 // and the cells of such an axis in their text, and grids of all sizes are to share kernels.
 
-// Reaches of two and one, a coefficient with neighbours, the place, the time, and sides of two
-// kinds.
+// Reaches of two and one, a coefficient with farther neighbours, the place, the time, and sides of
+// two kinds.
 constexpr const char* far_text = R"toml(
 axes = 2
 cells = [40, 40]
@@ -43,7 +43,7 @@ boundary = { x = "periodic", y = { outside = 0.25 } }
 [coefficients]
 c = { value = "0.1 + 0.05*sin(20*x)*y" }
 [update]
-u = "0.4*u + c[1,0]*(u[-2,0] + u[1,0]) + c[0,-1]*(u[0,-1] + u[0,2]) + 0.01*t*y"
+u = "0.4*u + c[1,0]*(u[-2,0] + u[1,0]) + c[0,-2]*(u[0,-1] + u[0,2]) + 0.01*t*y"
 [stop]
 sweeps = 40
 norm = "max"

@@ -94,8 +94,9 @@ class PassWalk {
                                    work_.readable.upper[1] - ahead - Shape::fetched);
     // Steps before and after that check less within the domain: all checks take 2.5 times as long,
     // and laplace (4096x4096 cells in fp32) took 9.9 us a sweep by 12 where it takes 8.8.
-    constexpr int before = reads_memory() ? sweeps * lag + Plan::behind : 0;
-    constexpr int beyond = phases + ahead + Shape::fetched;
+    constexpr int before = Plan::in_memory < 0 ? 0 : sweeps * lag + Plan::in_memory;
+    constexpr int loaded = ahead + Shape::fetched;
+    constexpr int beyond = phases + (loaded > Plan::in_memory ? loaded : Plan::in_memory);
     const bool begins_within =
         first >= work_.changing.lower[1] && first - before >= work_.readable.lower[1] &&
         steady + phases <= work_.changing.upper[1] && steady + beyond <= work_.readable.upper[1];
@@ -177,13 +178,6 @@ class PassWalk {
       const Vector* at = reinterpret_cast<const Vector*>(place + further);
       VectorOf<Real>::split(again ? __ldg(at) : __ldcs(at), row.cell + v * in_vector);
     }
-  }
-
-  /// Whether sweeps read what is not among the rows in registers.
-  static __device__ constexpr bool reads_memory() {
-    for (int i = 0; i < inputs; ++i)
-      if (Update::source(i) < 0) return true;
-    return false;
   }
 
   /// Whether sweep s of a pass reads an input where memory has it: a coefficient, or the level
@@ -519,8 +513,8 @@ class PassWalk {
  private:
   const Work& work_;
   const Update& update_;
-  int column_, read_at_, from_, to_, count_from_,
-      count_to_;    // counted from the boundary at or before the region
+  int column_, read_at_;  // counted from the boundary at or before the region
+  int from_, to_, count_from_, count_to_;
   int side_at_[2];  // where the domain begins and ends along x, counted in the strip
   int further_[Shape::vectors > 1 ? Shape::vectors - 1 : 1];  // other vectors, from the first
   unsigned int stored_ = 0, counted_ = 0, changing_ = 0;      // a bit for each of the lane's cells

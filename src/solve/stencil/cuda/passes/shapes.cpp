@@ -10,8 +10,9 @@
 namespace halocline::stencil::cuda {
 RowsOfPass::RowsOfPass(const problem::Model& model, const PrintedUpdate& update) {
   for (std::size_t i = 0; i < update.sources.size(); ++i) {
-    if (update.sources[i] == coefficient) continue;
     const Reads& reads = update.reads[i];
+    if (update.sources[i] < 0) in_memory = std::max({in_memory, reads.lower[1], reads.upper[1]});
+    if (update.sources[i] == coefficient) continue;
     follows = follows || update.sources[i] < coefficient;
     lag = std::max(lag, reads.upper[1]);
     behind = std::max(behind, reads.lower[1]);
@@ -42,7 +43,7 @@ std::string source_of_passes(const problem::Model& model, const PrintedUpdate& u
 namespace halocline::stencil::cuda {{
 
 struct PrintedPlan {{
-  static constexpr int lag = {}, behind = {}, beside = {}, kept = {};
+  static constexpr int lag = {}, behind = {}, beside = {}, kept = {}, in_memory = {};
   static constexpr bool follows = {};
   static __host__ __device__ constexpr SideOfPass side(int output, int number) {{
     constexpr SideOfPass all[] = {{{}}};
@@ -52,8 +53,8 @@ struct PrintedPlan {{
 
 }}  // namespace halocline::stencil::cuda
 )",
-                                     rows.lag, rows.behind, rows.beside, rows.kept, rows.follows,
-                                     sides);
+                                     rows.lag, rows.behind, rows.beside, rows.kept, rows.in_memory,
+                                     rows.follows, sides);
 }
 
 namespace {

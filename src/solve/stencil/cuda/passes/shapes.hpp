@@ -21,6 +21,9 @@ struct RowsOfPass {
   /// field follows, the one after it. The newest replaces the oldest after that is used: with one
   /// more row, laplace by 8 sweeps took 161 registers instead of 128.
   int kept = 1;
+  /// Rows from one that is computed to the farthest that it reads in memory, of a coefficient or a
+  /// level before the one that the pass reads; -1 if there are none.
+  int in_memory = -1;
   bool follows = false;
   bool makes_columns = false;  ///< ghosts beyond the sides of x
 
