@@ -20,13 +20,11 @@
 
 #include "base/process/environment.hpp"
 #include "mpi/threads.hpp"
+#include "support/communicators.hpp"
 #include "support/ranks.hpp"
 
 namespace halocline::test {
 namespace {
-
-// The slowest test takes some seconds on a busy machine, some more under a sanitizer.
-constexpr unsigned usual_alarm_seconds = 60;
 
 MPI_Comm everyone = MPI_COMM_NULL;
 // Written before the alarm is set; its handler may only read.
@@ -35,14 +33,8 @@ char alarm_text[256];
 // Kept here, because gtest may not be asked for it from OnTestPartResult: it holds its lock there.
 std::string running_test = "the end of all tests";
 
-/// HALOCLINE_TEST_SECONDS gives a machine that is busy with other tests more time.
-unsigned alarm_seconds() {
-  const char* given = std::getenv("HALOCLINE_TEST_SECONDS");
-  return given != nullptr ? static_cast<unsigned>(std::atoi(given)) : usual_alarm_seconds;
-}
-
 /// Ends this process, and so the job, if `what` takes longer than any test should.
-void set_alarm(const std::string& what, unsigned seconds = alarm_seconds()) {
+void set_alarm(const std::string& what, unsigned seconds = test_seconds()) {
   alarm(0);
   std::snprintf(alarm_text, sizeof alarm_text, "[rank %d] %s has not ended within %u s\n", rank(),
                 what.c_str(), seconds);
@@ -63,7 +55,7 @@ int lowest_of(int mine) {
   for (int done = 0; done == 0; sched_yield()) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done == 0 &&
-        std::chrono::steady_clock::now() - since > std::chrono::seconds(alarm_seconds() / 2)) {
+        std::chrono::steady_clock::now() - since > std::chrono::seconds(test_seconds() / 2)) {
       std::fprintf(stderr, "[rank %d] other ranks do not come to agree in %s\n", rank(),
                    running_test.c_str());
       MPI_Abort(everyone, 1);
