@@ -52,7 +52,8 @@ class PassWalk {
   static constexpr int phases = kept > ahead ? kept : ahead;
   static_assert(phases % kept == 0 && phases % ahead == 0);
 
-  __device__ PassWalk(const Work& work, const Update& update, const WalkOfPass& walk)
+  __device__ __forceinline__ PassWalk(const Work& work, const Update& update,
+                                      const WalkOfPass& walk)
       : work_(work), update_(update) {
     constexpr int lost = lost_lanes(sweeps, Plan::beside, width);
     constexpr int strip_width = (warp_lanes - 2 * lost) * width;
@@ -83,7 +84,9 @@ class PassWalk {
     }
   }
 
-  __device__ void run() {
+  /// Inlined by force: NVRTC leaves it a function where formulas are long, with the object in
+  /// memory.
+  __device__ __forceinline__ void run() {
     const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
                           counted_ == stored_ && !reads_apart();
     const bool is_whole = __all_sync(~0u, is_plain) != 0;
