@@ -79,7 +79,7 @@ struct SolveOptions {
   /// Halos are at least as deep. All numbers give the same bits. Sweeps on CPUs are done one by
   /// one. Automatic: a run that is long enough begins one by one, tries passes once their kernels
   /// are compiled, and goes on with what is faster.
-  std::int64_t sweeps_per_pass = 1;
+  std::int64_t sweeps_per_pass = automatic_sweeps_per_pass;
   int threads = 0;            ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";  ///< vector level of the cpu backend
   /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is

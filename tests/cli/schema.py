@@ -315,7 +315,7 @@ PLAN = record(
     cells=EXTENTS,
     precision={"enum": ["f32", "f64"]},
     ranks=POSITIVE,
-    halo_depth=POSITIVE,
+    halo_depth=POSITIVE, sweeps_per_pass=POSITIVE,
     process_grids=list_of(record(
         process_grid=EXTENTS, cells_per_rank=EXTENTS, messages=COUNT, bytes=COUNT,
         memory_bytes=POSITIVE, imbalance={"type": "number", "minimum": 1},

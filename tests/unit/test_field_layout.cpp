@@ -365,6 +365,12 @@ TEST(Field, HasAPoisonedHaloWhereHalosAreChecked) {
       expect_poison(rows(x, y), x, y);
       expect_poison(bricks.bricks<double>()(x, y), x, y);
     }
+  // What belongs to no cell is NaN, too: rows are padded.
+  const auto* values = reinterpret_cast<const double*>(rows.bytes());
+  const std::int64_t all = rows.allocated_bytes() / std::int64_t{sizeof(double)};
+  EXPECT_EQ(std::count(values, values + all, 0.0), 8 * 9 - 2 * 5);
+  EXPECT_EQ(std::count_if(values, values + all, [](double value) { return std::isnan(value); }),
+            all - (8 * 9 - 2 * 5));
   const test::SetVariable other("HALOCLINE_CHECK_HALOS", "yes");
   EXPECT_EQ(caught([&] { Field<double>{grid}; }).text,
             "HALOCLINE_CHECK_HALOS is 'yes'; set it to 1 or 0");

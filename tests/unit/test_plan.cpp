@@ -7,12 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "plan/prospects.hpp"
+#include "solver/case.hpp"
+#include "stencil/sweep.hpp"
 #include "support/caught.hpp"
 
 namespace halocline::plan {
 namespace {
 
 using test::caught;
+using test::says;
 using testing::HasSubstr;
 
 SolveOptions laplace(const Extents& cells, std::int64_t depth = 1) {
@@ -54,6 +57,28 @@ TEST(Plan, CountsEdgesAndRedundantUpdatesOfDeepHalos) {
   EXPECT_EQ(way.messages, 8);
   EXPECT_EQ(way.bytes, (4 * 2 * 10 + 4 * 4) * 8);
   EXPECT_DOUBLE_EQ(way.redundant, (12.0 * 12 - 10 * 10) / 200);
+}
+
+// By 4 sweeps of a pass a strip of 32 lanes loses one at each end, and ranks in the middle sweep
+// 16, 18, 20 and 22 rows.
+TEST(Plan, CountsRedundantUpdatesOfPasses) {
+  SolveOptions options = laplace({64, 64});
+  options.sweeps_per_pass = 4;
+  if (const auto why =
+          stencil::find_backend("cuda").cannot_pass_because(*solver::make_case(options, 1).model)) {
+    EXPECT_THAT(caught([&] { make_plan(options, 1); }), says(ErrorKind::usage, *why));
+    GTEST_SKIP() << *why;
+  }
+  EXPECT_DOUBLE_EQ(on(make_plan(options, 1), {1, 1}).redundant, 2.0 / 30);
+  const Plan plan = make_plan(options, 4);
+  EXPECT_EQ(plan.halo_depth, 4);
+  EXPECT_DOUBLE_EQ(on(plan, {1, 4}).redundant, 32.0 / 30 * 19 / 16 - 1);
+  EXPECT_EQ(on(plan, {1, 4}).bytes, 2 * 4 * 64 * 8);
+  options.cells = {64, 64, 64};
+  options.problem = "star7";
+  EXPECT_THAT(
+      caught([&] { make_plan(options, 1); }),
+      says(ErrorKind::usage, "a pass of 4 sweeps cannot be planned: the grid has three axes"));
 }
 
 TEST(Plan, SaysHowUnevenPartsAre) {

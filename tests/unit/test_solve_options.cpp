@@ -53,7 +53,7 @@ const std::map<std::string_view, std::pair<std::string, std::string>> words{
     {"tuning_file", {"t.json", "\"t.json\""}},
     {"tuning_seconds", {"0", "0.0"}},
     {"halo_depth", {"4", "4"}},
-    {"sweeps_per_pass", {"auto", "0"}},
+    {"sweeps_per_pass", {"8", "8"}},
     {"proofs", {"p.json", "\"p.json\""}},
     {"checkpoint", {"saved", "\"saved\""}},
     {"checkpoint_every", {"1.5min", "[\"90s\"]"}},
@@ -124,7 +124,8 @@ TEST(SolveOptionTable, NamesWhatIsWrong) {
   EXPECT_THAT(text_of("memory", "attic"), HasSubstr("'attic'"));
   EXPECT_THAT(text_of("checkpoint_every", "10ms"), HasSubstr("no time"));
   EXPECT_THAT(text_of("probes", "@3"), HasSubstr("option 'probes'"));
-  EXPECT_THAT(text_of("sweeps_per_pass", "0"), HasSubstr("use 1, or auto"));
+  for (const char* word : {"0", "automatic"})
+    EXPECT_THAT(text_of("sweeps_per_pass", word), HasSubstr("use 1 or more, or auto"));
 }
 
 TEST(SolveOptionTable, SaysWhatRanksSetAlike) {

@@ -67,7 +67,8 @@ FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
     first_owned_ = bytes_ + layout->first_owned();
     layout_ = layout;
     bricks_ = layout_->as_bricks();
-    if (field::checks_halos()) field::poison_halo(grid, shape_, *layout_, bytes_, allocated_bytes_);
+    if (field::checks_halos())
+      field::poison_field(grid, shape_, *layout_, bytes_, allocated_bytes_);
     return;
   }
   const Strides strides = field::padded_strides(shape_, grid.axes());
@@ -88,7 +89,7 @@ FieldStorage::FieldStorage(const Grid& grid, std::int64_t element_bytes,
   first_owned_ = bytes_ + front + lead;
   layout_ = layout_of(shape_, grid.axes(), strides, front + lead);
   strides_ = layout_->as_strided();
-  if (field::checks_halos()) field::poison_halo(grid, shape_, *layout_, bytes_, allocated_bytes_);
+  if (field::checks_halos()) field::poison_field(grid, shape_, *layout_, bytes_, allocated_bytes_);
 }
 
 FieldStorage::FieldStorage(const Grid& grid, const RawCells& cells, const FieldOptions& options)

@@ -24,18 +24,22 @@ bool checks_halos() {
   return value == "1";
 }
 
-void poison_halo(const Grid& grid, const FieldShape& shape, const Layout& layout, std::byte* first,
-                 std::int64_t bytes) {
+void poison_field(const Grid& grid, const FieldShape& shape, const Layout& layout, std::byte* first,
+                  std::int64_t bytes) {
   const bool in_place = host_reads(shape.memory);
   std::vector<std::byte> copy(in_place ? 0 : static_cast<std::size_t>(bytes));
   std::byte* const image = in_place ? first : copy.data();
-  for (const grid::HaloRegion& region :
-       grid::halo_regions(grid, grid.rank(), shape.halo, Neighbours::all)) {
-    if (region.receive.empty()) continue;
-    for (const Run& run : layout.runs(region.receive))
+  const auto fill = [&](const Box& box, std::byte with) {
+    if (box.empty()) return;
+    for (const Run& run : layout.runs(box))
       for (std::int64_t i = 0; i < run.count; ++i)
-        std::fill_n(image + run.offset + i * run.stride, run.bytes, poison);
-  }
+        std::fill_n(image + run.offset + i * run.stride, run.bytes, with);
+  };
+  std::fill_n(image, bytes, poison);
+  fill(shape.held(), std::byte{0});
+  for (const grid::HaloRegion& region :
+       grid::halo_regions(grid, grid.rank(), shape.halo, Neighbours::all))
+    fill(region.receive, poison);
   if (!in_place) device::copy(first, image, bytes, Stream::host());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The mode that finds programs which read a halo that no exchange has filled: it is filled with
-// bytes of which every float and double is a NaN.
+// The mode that finds programs which read a halo that no exchange has filled, or memory between
+// rows: they are filled with bytes of which every float and double is a NaN.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,10 @@ inline constexpr std::byte poison{0xff};
 /// set.
 bool checks_halos();
 
-/// Fills the halo cells that exchanges can fill of memory that has been zeroed, `bytes` bytes at
-/// `first`. The host waits where only a GPU reads the memory.
-void poison_halo(const Grid& grid, const FieldShape& shape, const Layout& layout, std::byte* first,
-                 std::int64_t bytes);
+/// Fills `bytes` bytes at `first`, which are a field's: the halo cells that exchanges can fill and
+/// what belongs to no cell with poison, the other cells with zeros. The host waits where only a GPU
+/// reads the memory.
+void poison_field(const Grid& grid, const FieldShape& shape, const Layout& layout, std::byte* first,
+                  std::int64_t bytes);
 
 }  // namespace halocline::field

@@ -23,13 +23,14 @@ constexpr double most_speedup_per_rank = 1.05;
 
 /// Drops the halo depth, since one rank sends no messages, and the tolerance: one rank adds up an
 /// L2 norm in another order, which might stop the run a sweep earlier or later.
-Case case_of_one_rank(Case the_case, std::int64_t sweeps, const Communicator& self) {
-  the_case.sweeps = sweeps;
+Case case_of_one_rank(const BaselineParts& parts, const Communicator& self) {
+  Case the_case = parts.the_case;
+  the_case.sweeps = parts.sweeps;
   the_case.tolerance.reset();
   the_case.halo_depth = 1;
   the_case.grid.expected_halo = the_case.halo();
   the_case.grid.process_grid = {};
-  if (the_case.sweeps_per_pass > 1) allow_passes(the_case, the_case.sweeps_per_pass, self);
+  if (parts.sweeps_per_pass > 1) allow_passes(the_case, parts.sweeps_per_pass, self);
   return the_case;
 }
 
@@ -86,7 +87,7 @@ void add_notes(const Communicator& communicator, const Baseline& baseline,
 
 Baseline run_baseline(const BaselineParts& parts) {
   const Communicator self = Communicator::self(parts.communicator.options());
-  const Case the_case = case_of_one_rank(parts.the_case, parts.sweeps, self);
+  const Case the_case = case_of_one_rank(parts, self);
   SolveOptions options = options_of_one_rank(parts.options);
   const Target target = target_of_one_rank(parts.target, parts.communicator.rank());
   stencil::SweepOptions sweep_options = parts.sweep;

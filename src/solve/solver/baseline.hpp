@@ -22,7 +22,8 @@ struct BaselineParts {
   const SolveOptions& options;
   const Target& target;
   const stencil::SweepOptions& sweep;
-  std::int64_t sweeps;  ///< done by that run
+  std::int64_t sweeps;               ///< done by that run
+  std::int64_t sweeps_per_pass = 1;  ///< the most, in the end
 };
 
 struct Baseline {

@@ -386,13 +386,23 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
   return result;
 }
 
-void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator) {
+void allow_passes(Case& the_case, std::int64_t sweeps, int ranks) {
   the_case.sweeps_per_pass = sweeps;
   const auto& periodic = the_case.model->periodic;
-  if (communicator.size() == 1 && !periodic[0] && !periodic[1]) return;
+  if (ranks == 1 && !periodic[0] && !periodic[1]) return;
   the_case.halo_depth = std::max(the_case.halo_depth, sweeps);
   the_case.grid.expected_halo = the_case.halo();
+}
+
+void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator) {
+  allow_passes(the_case, sweeps, communicator.size());
   grid::check_widths(Grid(communicator, the_case.grid), the_case.halo());
+}
+
+std::optional<std::string> no_passes_because(const Case& the_case,
+                                             const stencil::Backend& backend) {
+  if (the_case.brick.axes() > 0) return "the fields lie in bricks";
+  return backend.cannot_pass_because(*the_case.model);
 }
 
 double redundant_updates(const Case& the_case, const Grid& grid) {

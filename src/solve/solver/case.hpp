@@ -18,6 +18,10 @@
 #include "problem/catalogue.hpp"
 #include "problem/model.hpp"
 
+namespace halocline::stencil {
+class Backend;
+}
+
 namespace halocline::solver {
 
 struct Restart;
@@ -97,8 +101,12 @@ Case make_case(const SolveOptions& options, int ranks);
 /// The same for a problem whose text is known.
 Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem);
 
-/// Lets a case on these ranks do up to so many sweeps in one pass over memory: with halos as deep,
-/// where there are neighbours. Throws usage where a rank's part is too thin for them.
+/// Returns why a backend cannot do several sweeps of the case in one pass over memory, or nothing.
+std::optional<std::string> no_passes_because(const Case& the_case, const stencil::Backend& backend);
+/// Lets a case on so many ranks do up to so many sweeps in one pass over memory: with halos as
+/// deep, where there are neighbours.
+void allow_passes(Case& the_case, std::int64_t sweeps, int ranks);
+/// The same. Throws usage where a rank's part is too thin for the halos.
 void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator);
 
 /// Returns the updates that a rank does for each of its cells beyond the first: with a halo of

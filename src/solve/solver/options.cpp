@@ -211,8 +211,9 @@ void take_interval(SolveOptions& options, const Json& json) {
 void read_sweeps_per_pass(SolveOptions& options, const std::string& word, const std::string& what) {
   options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
   if (word == "auto") return;
+  if (word == "0" || word.find_first_of("0123456789") == std::string::npos)
+    refuse("{} '{}' is no number of sweeps; use 1 or more, or auto", what, word);
   options.sweeps_per_pass = read_whole<std::int64_t>(word, what);
-  if (options.sweeps_per_pass == 0) refuse("{} '0' is no number of sweeps; use 1, or auto", what);
 }
 
 /// Rows of a series have values of sums and probes.
@@ -309,7 +310,7 @@ std::vector<Option> rows_of_how() {
            "N|auto",
            group,
            "on GPUs, over two axes: up to N sweeps, at most 16, in one pass over\n"
-           "memory; auto: tried during the run, and kept if faster [default: 1]",
+           "memory; auto: tried during a run, and kept if faster [default: auto]",
            {read_sweeps_per_pass, of<&S::sweeps_per_pass>().json, of<&S::sweeps_per_pass>().take}},
           {"proofs", "--proofs", "FILE", group,
            "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),

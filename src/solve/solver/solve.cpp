@@ -142,9 +142,7 @@ void SolveRun::choose_target() {
 
 /// Throws unavailable where passes cannot be of several sweeps.
 void SolveRun::take_passes() {
-  std::optional<std::string> why_not = target_.backend->cannot_pass_because(*case_.model);
-  if (!why_not && case_.brick.axes() > 0) why_not = "the fields lie in bricks";
-  if (why_not)
+  if (const auto why_not = solver::no_passes_because(case_, *target_.backend))
     throw Error(ErrorKind::unavailable,
                 fmt::format("a pass of {} sweeps cannot be done: {}; leave out option "
                             "'sweeps_per_pass'",
@@ -157,12 +155,12 @@ void SolveRun::choose_execution() {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd,
-      .in_bricks = case_.brick.axes() > 0};
+      .in_bricks = case_.brick.axes() > 0,
+      .norms = {case_.norm},
+      .sweeps_per_pass = case_.sweeps_per_pass};
+  if (case_.norm != Norm::none && case_.norm_every > 1) sweep_options_.norms.push_back(Norm::none);
   stencil::SweepOptions together = sweep_options_;
   together.communicator = &communicator_;
-  together.sweeps_per_pass = case_.sweeps_per_pass;
-  together.norms = {case_.norm};
-  if (case_.norm != Norm::none && case_.norm_every > 1) together.norms.push_back(Norm::none);
   comm::together(communicator_, [&] { sweep_ = target_.backend->make(*case_.model, together); });
   chosen_ = solver::choose_execution({.communicator = communicator_,
                                       .the_case = case_,
@@ -478,7 +476,8 @@ void SolveRun::compare_with_one_rank() {
                                  .options = options_,
                                  .target = target_,
                                  .sweep = sweep_options_,
-                                 .sweeps = result_.sweeps},
+                                 .sweeps = result_.sweeps,
+                                 .sweeps_per_pass = chosen_.execution.sweeps_per_pass},
                                 grid(), result_, notes_);
 }
 

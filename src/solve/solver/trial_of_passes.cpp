@@ -19,11 +19,8 @@ namespace {
 
 using Compiling = stencil::Backend::Compiling;
 
-// A trial records graphs and, on several ranks, opens exchanges: some 50 ms.
-constexpr double most_trial_seconds = 0.2, seconds_worth_a_trial = 1;
+constexpr double most_trial_seconds = 0.2;
 constexpr std::int64_t fewest_sweeps_of_trial = 2 * stencil::most_sweeps_of_pass;
-// Compilation takes 3 to 20 s of a core, for which a run that ends meanwhile has to wait.
-constexpr double seconds_before_compiling = 2, seconds_worth_compiling = 20;
 
 bool is_ready(const std::future<bool>& future) {
   return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -34,33 +31,25 @@ bool is_ready(const std::future<bool>& future) {
 TrialOfPasses::TrialOfPasses(const Parts& parts)
     : parts_(parts),
       with_passes_(parts.the_case),
-      is_eager_(parts.options.tuning_seconds.has_value()),
       trial_seconds_(std::min(most_trial_seconds,
                               parts.options.tuning_seconds.value_or(most_trial_seconds) / 2)) {
-  if (const auto why = nothing_to_try_because()) {
-    why_not_ = *why;
-    return;
-  }
+  if (nothing_to_try()) return;
   sweeps_per_pass_ =
       parts_.target.backend->suggested_sweeps_of_pass(*with_passes_.model, with_passes_.norm);
   with_passes_.grid.process_grid = parts_.chosen.runner->grid().process_grid();
   try {
     allow_passes(with_passes_, sweeps_per_pass_, parts_.communicator);
-  } catch (const Error& error) {  // the same on every rank
+  } catch (const Error&) {  // the same on every rank: parts are too thin
     sweeps_per_pass_ = 1;
-    why_not_ = error.what();
   }
   parts_.sweep_options.sweeps_per_pass = sweeps_per_pass_;
 }
 
-std::optional<std::string> TrialOfPasses::nothing_to_try_because() const {
+bool TrialOfPasses::nothing_to_try() const {
   const std::string& schedule = parts_.options.schedule;
-  if (auto why = parts_.target.backend->cannot_pass_because(*with_passes_.model)) return why;
-  if (with_passes_.brick.axes() > 0) return "the fields lie in bricks";
-  if (schedule != "auto" && !find_schedule(schedule).does_passes())
-    return fmt::format("schedule {} has sweeps of its own", schedule);
-  if (is_eager_ && *parts_.options.tuning_seconds <= 0) return "nothing is to be measured";
-  return parts_.chosen.runner->no_passes_because();
+  return no_passes_because(with_passes_, *parts_.target.backend) ||
+         (schedule != "auto" && !find_schedule(schedule).does_passes()) || trial_seconds_ <= 0 ||
+         parts_.chosen.runner->no_passes_because();
 }
 
 Runner::Result TrialOfPasses::run(const Runner::AfterSweep& after_sweep, const RunState& start,
@@ -69,26 +58,20 @@ Runner::Result TrialOfPasses::run(const Runner::AfterSweep& after_sweep, const R
   run_pauses_ = &run_pauses;
   at_ = start;
   Chosen& chosen = parts_.chosen;
-  Stretch singly;
+  Ends may_end;
+  if (sweeps_per_pass_ > 1)
+    may_end = [this](double seconds, std::int64_t sweeps) { return may_begin(seconds, sweeps); };
+  const Stretch singly = run_until(may_end, *chosen.runner, chosen.execution);
+  if (singly.is_last) return std::move(sum_);
   std::optional<Execution> passes;
-  if (why_not_.empty()) {
-    singly = run_until(
-        [this](double seconds, std::int64_t sweeps) { return may_begin(seconds, sweeps); },
-        *chosen.runner, chosen.execution);
-    if (singly.is_last)
-      why_not_ = "the run was too short";
-    else
-      try {
-        passes = make_passes();
-      } catch (const Error& error) {  // the same on every rank
-        if (error.kind() == ErrorKind::communication) throw;
-        why_not_ = error.what();
-        other_.reset();
-      }
-  }
-  if (!passes) {
-    notes.add(fmt::format("passes over memory by several sweeps were not tried: {}", why_not_));
-    if (!singly.is_last) run_until(nullptr, *chosen.runner, chosen.execution);
+  try {
+    passes = make_passes();
+  } catch (const Error& error) {  // the same on every rank
+    if (error.kind() == ErrorKind::communication) throw;
+    notes.add(
+        fmt::format("several sweeps in one pass over memory were not tried: {}", error.what()));
+    other_.reset();
+    run_until(nullptr, *chosen.runner, chosen.execution);
     return std::move(sum_);
   }
 
@@ -97,8 +80,8 @@ Runner::Result TrialOfPasses::run(const Runner::AfterSweep& after_sweep, const R
     return seconds >= trial_seconds_ && sweeps >= fewest_sweeps_of_trial;
   };
   const Stretch by_passes = run_until(is_tried, runner, *passes);
-  const bool goes_on =
-      by_passes.is_last || prefers_passes(by_passes.seconds_per_sweep, singly.seconds_per_sweep);
+  const bool goes_on = by_passes.is_last ||
+                       rules.prefers_passes(by_passes.seconds_per_sweep, singly.seconds_per_sweep);
   report(singly, *passes, by_passes, goes_on);
   if (goes_on) {
     if (other_) chosen.runner = std::move(other_);
@@ -115,8 +98,8 @@ Runner::Result TrialOfPasses::run(const Runner::AfterSweep& after_sweep, const R
 
 /// Whether kernels are at hand and the run is long enough. Compiles them if it is longer.
 bool TrialOfPasses::may_begin(double seconds, std::int64_t sweeps) {
-  const double left = is_eager_ ? seconds_worth_compiling : seconds_left(seconds, sweeps);
-  if (seconds < trial_seconds_ || sweeps < fewest_sweeps_of_trial || left < seconds_worth_a_trial)
+  const double left = seconds_left(seconds, sweeps);
+  if (seconds < trial_seconds_ || sweeps < fewest_sweeps_of_trial || left < rules.worth_a_trial)
     return false;
   if (compilation_.valid()) return is_ready(compilation_);
   const auto have_kernels = [backend = parts_.target.backend, gpu = parts_.target.gpu->gpu,
@@ -131,7 +114,7 @@ bool TrialOfPasses::may_begin(double seconds, std::int64_t sweeps) {
     } catch (const Error&) {  // the compilation, if it comes to that, throws it again
     }
   }
-  if ((is_eager_ || seconds >= seconds_before_compiling) && left >= seconds_worth_compiling)
+  if (seconds >= rules.before_compiling && left >= rules.worth_compiling)
     compilation_ = std::async(std::launch::async, have_kernels, Compiling::allowed);
   return false;
 }

@@ -17,6 +17,19 @@
 
 namespace halocline::solver {
 
+/// When passes are tried, in seconds of the run, and kept. Others are for tests.
+struct TrialRules {
+  /// That are left. A trial records graphs and, on several ranks, opens exchanges: some 50 ms.
+  double worth_a_trial = 1;
+  /// That are over, and left. Compilation takes 3 to 20 s of a core, for which a run that ends
+  /// meanwhile has to wait.
+  double before_compiling = 2, worth_compiling = 20;
+  /// Whether passes are, of these seconds a sweep.
+  bool (*prefers_passes)(double by_passes, double singly) = [](double by_passes, double singly) {
+    return by_passes < singly;
+  };
+};
+
 class TrialOfPasses {
  public:
   struct Parts {
@@ -31,9 +44,7 @@ class TrialOfPasses {
     Chosen& chosen;
   };
 
-  /// Whether passes of these seconds a sweep are worth it. Other rules are for tests.
-  static inline bool (*prefers_passes)(double by_passes, double singly) =
-      [](double by_passes, double singly) { return by_passes < singly; };
+  static inline TrialRules rules;
 
   /// The parts must outlive it. Collective.
   explicit TrialOfPasses(const Parts& parts);
@@ -46,7 +57,7 @@ class TrialOfPasses {
   std::int64_t sweeps_per_pass() const { return sweeps_per_pass_; }
 
   /// Runs the case as Runner::run() does, with these pauses. Notes why passes of several sweeps
-  /// were not tried. Collective.
+  /// could not be tried. Collective.
   Runner::Result run(const Runner::AfterSweep& after_sweep, const RunState& start,
                      RunPauses& run_pauses, Notes& notes);
 
@@ -59,7 +70,7 @@ class TrialOfPasses {
     double seconds = 0, seconds_per_sweep = 0;
   };
 
-  std::optional<std::string> nothing_to_try_because() const;
+  bool nothing_to_try() const;
   bool may_begin(double seconds, std::int64_t sweeps);
   double seconds_left(double seconds, std::int64_t sweeps) const;
   Stretch run_until(const Ends& ends, Runner& runner, const Execution& execution);
@@ -72,8 +83,6 @@ class TrialOfPasses {
   Parts parts_;
   Case with_passes_;
   std::int64_t sweeps_per_pass_ = 1;
-  std::string why_not_;
-  bool is_eager_;         ///< however short the run is
   double trial_seconds_;  ///< of each way
   bool has_looked_ = false;
   std::unique_ptr<Runner> other_;  ///< where passes take deeper halos or more levels

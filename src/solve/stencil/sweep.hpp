@@ -99,6 +99,9 @@ class Backend {
   virtual std::optional<std::string> cannot_pass_because(const problem::Model&) const;
   /// Returns how many sweeps of a pass should be the fastest where it can do several.
   virtual std::int64_t suggested_sweeps_of_pass(const problem::Model&, Norm) const { return 1; }
+  /// Returns the updates that a pass of several sweeps does for each cell beyond one a sweep: those
+  /// that neighbouring warps do, too.
+  virtual double redundant_in_pass(const problem::Model&, std::int64_t) const { return 0; }
   /// Whether the kernels that Sweep::make_passes() takes are at hand. Those that are not are
   /// compiled where that is allowed, which takes seconds. On any thread that uses this rank's GPU.
   enum class Compiling { allowed, forbidden };

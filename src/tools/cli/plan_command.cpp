@@ -43,6 +43,8 @@ PlanLine::PlanLine(Syntax& syntax)
   add_process_grid(how, process_grid_, "all possible ones");
   how.option("--halo-depth", "K", command_.options.halo_depth,
              "exchange every K sweeps, halos K times as deep [default: 1]");
+  how.option("--sweeps-per-pass", "N", command_.options.sweeps_per_pass,
+             "sweeps in one pass over memory, on GPUs [default: 1]");
   add_json(syntax_.group("Results"), command_.json);
 }
 

@@ -113,6 +113,7 @@ std::string explained_row(const char* name, const std::string& value) {
 struct Copy {
   double gb_per_s;    ///< read and written
   std::string where;  ///< "one NVIDIA H200", "2 cores"
+  bool of_gpu;
 };
 
 /// Times a copy on the device that the model would use.
@@ -121,10 +122,10 @@ Copy timed_copy(const Model& model, const std::string& backend) {
   if ((backend == "cuda" || backend == "auto") && !cuda.unavailable() &&
       !cuda.cannot_sweep_because(model)) {
     const doctor::GpuSpeed gpu = doctor::time_gpu(0);
-    return {gpu.copy_gb_per_s, "one " + gpu.name};
+    return {gpu.copy_gb_per_s, "one " + gpu.name, true};
   }
   const int cores = usable_cores();
-  return {doctor::time_host_copy(cores), counted(cores, "core")};
+  return {doctor::time_host_copy(cores), counted(cores, "core"), false};
 }
 
 std::string where_it_runs(const Model& model) {
@@ -133,6 +134,15 @@ std::string where_it_runs(const Model& model) {
   const auto why_not = stencil::cannot_be_compiled_because(model);
   return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
                  : "CPUs, and GPUs where NVRTC compiles its formulas";
+}
+
+std::string passes_text(const Model& model) {
+  const stencil::Backend& gpus = stencil::find_backend("cuda");
+  if (const auto why_not = gpus.cannot_pass_because(model))
+    return fmt::format("one sweep at a time: {}", *why_not);
+  const std::int64_t sweeps = gpus.suggested_sweeps_of_pass(model, model.norm);
+  return fmt::format("on GPUs {} in one over memory, if faster; {:.0f} % more updates",
+                     counted(sweeps, "sweep"), 100 * gpus.redundant_in_pass(model, sweeps));
 }
 
 Model chosen_model(const std::string& problem, const std::vector<std::string>& settings,
@@ -209,6 +219,7 @@ std::string explained(const problem::Model& model) {
   row("memory",
       counted(model.levels() * model.updates().size() + model.coefficients.size(), "array"));
   row("runs on", where_it_runs(model));
+  if (!stencil::cannot_be_compiled_because(model)) row("passes", passes_text(model));
   return text;
 }
 
@@ -219,12 +230,14 @@ std::string explained_here(const solver::Case& the_case, const std::string& back
                        static_cast<double>(model.cells.z);
   const double bytes = cells * static_cast<double>(problem::effort_of(model).bytes);
   const Copy copy = timed_copy(model, backend);
+  const bool passes = copy.of_gpu && !stencil::find_backend("cuda").cannot_pass_because(model);
   return explained(model) + explained_row("halo", halo_text(the_case)) +
          explained_row("time here",
                        fmt::format("at least {} a sweep, as memory is copied at {} ({}); less if "
-                                   "caches hold the fields",
+                                   "caches hold the fields{}",
                                    write_number(bytes / (1e9 * copy.gb_per_s), Format::time()),
-                                   write_number(copy.gb_per_s, Format::rate("GB/s")), copy.where));
+                                   write_number(copy.gb_per_s, Format::rate("GB/s")), copy.where,
+                                   passes ? ", or by several sweeps in one pass" : ""));
 }
 
 std::string list_of_problems() {

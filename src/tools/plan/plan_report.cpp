@@ -38,7 +38,8 @@ void add_shown_ways(Report& report, const Plan& plan) {
                           {"memory", "memory", Format::bytes()},
                           {"over", "over mean"}},
               .audience = Audience::text};
-  if (plan.halo_depth > 1) table.columns.push_back({"redundant", "redundant"});
+  const bool repeats = plan.halo_depth > 1 || plan.sweeps_per_pass > 1;
+  if (repeats) table.columns.push_back({"redundant", "redundant"});
   for (std::size_t i = 0; i < std::min(plan.prospects.size(), most_shown); ++i) {
     const Prospect& way = plan.prospects[i];
     std::vector<Value> row{grid::text_of(way.process_grid),
@@ -47,7 +48,7 @@ void add_shown_ways(Report& report, const Plan& plan) {
                            way.bytes,
                            way.memory_bytes,
                            fmt::format("{:.1f} %", 100 * (way.imbalance - 1))};
-    if (plan.halo_depth > 1) row.emplace_back(fmt::format("{:.1f} %", 100 * way.redundant));
+    if (repeats) row.emplace_back(fmt::format("{:.1f} %", 100 * way.redundant));
     table.add(std::move(row));
   }
   report.add_table(std::move(table));
@@ -81,6 +82,9 @@ Report report_of(const Plan& plan) {
   report.add_json("precision", plan.precision);
   report.add_json("ranks", plan.ranks);
   report.add_json("halo_depth", plan.halo_depth);
+  report.add_json("sweeps_per_pass", plan.sweeps_per_pass);
+  if (plan.sweeps_per_pass > 1)
+    report.add_text("pass", fmt::format("{} sweeps in one over memory", plan.sweeps_per_pass));
   if (plan.halo_depth > 1)
     report.add_text("exchange",
                     fmt::format("every {0} sweeps, halos {0} times as deep", plan.halo_depth));

@@ -14,6 +14,7 @@
 #include "grid/text.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
+#include "stencil/sweep.hpp"
 
 namespace halocline::plan {
 namespace {
@@ -37,7 +38,8 @@ Traffic traffic_of(const Case& the_case, const Grid& grid) {
   return traffic;
 }
 
-Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_grid) {
+/// `in_pass`: redundant updates of a pass over memory, in the middle of a rank's part.
+Prospect prospect_of(const Case& the_case, double in_pass, int ranks, const Extents& process_grid) {
   GridOptions options = the_case.grid;
   options.process_grid = process_grid;
   Prospect prospect{.process_grid = process_grid};
@@ -54,8 +56,9 @@ Prospect prospect_of(const Case& the_case, int ranks, const Extents& process_gri
         const Traffic traffic = traffic_of(the_case, grid);
         prospect.messages = std::max(prospect.messages, traffic.messages);
         prospect.bytes = std::max(prospect.bytes, traffic.bytes);
-        prospect.redundant =
-            std::max(prospect.redundant, solver::redundant_updates(the_case, grid));
+        const double redundant =
+            (1 + in_pass) * (1 + solver::redundant_updates(the_case, grid)) - 1;
+        prospect.redundant = std::max(prospect.redundant, redundant);
         if (grid.owned().cells() <= most_cells) continue;
         most_cells = grid.owned().cells();
         prospect.cells_per_rank = Extents(grid.owned().extent(), grid.axes());
@@ -83,18 +86,32 @@ std::string why_not(const Case& the_case, const Extents& process_grid) {
   return "a halo is wider than the neighbouring part";
 }
 
+/// Lets the case do so many sweeps in one pass over memory, as GPUs can. Returns their redundant
+/// updates.
+double take_passes(Case& the_case, std::int64_t sweeps, int ranks) {
+  if (sweeps <= 1) return 0;
+  const stencil::Backend& gpus = stencil::find_backend("cuda");
+  if (const auto why_not = solver::no_passes_because(the_case, gpus))
+    throw Error(ErrorKind::usage,
+                fmt::format("a pass of {} sweeps cannot be planned: {}", sweeps, *why_not));
+  solver::allow_passes(the_case, sweeps, ranks);
+  return gpus.redundant_in_pass(*the_case.model, sweeps);
+}
+
 }  // namespace
 
 Plan make_plan(const SolveOptions& options, int ranks) {
   // A requested process grid is checked below.
   SolveOptions open = options;
   if (options.cells_per_rank.axes() == 0) open.process_grid = {};
-  const Case the_case = solver::make_case(open, ranks);
+  Case the_case = solver::make_case(open, ranks);
+  const double in_pass = take_passes(the_case, options.sweeps_per_pass, ranks);
   Plan plan{.problem = the_case.model->name,
             .precision = std::string(name_of(the_case.precision())),
             .cells = the_case.grid.cells,
             .ranks = ranks,
-            .halo_depth = the_case.halo_depth};
+            .halo_depth = the_case.halo_depth,
+            .sweeps_per_pass = the_case.sweeps_per_pass};
   if (options.process_grid.axes() > 0)
     grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
 
@@ -109,7 +126,7 @@ Plan make_plan(const SolveOptions& options, int ranks) {
   std::erase_if(all, is_out);
   for (const Extents& grid : possible) {
     try {
-      plan.prospects.push_back(prospect_of(the_case, ranks, grid));
+      plan.prospects.push_back(prospect_of(the_case, in_pass, ranks, grid));
     } catch (const Error& error) {
       plan.refused.push_back({grid, error.what()});
     }

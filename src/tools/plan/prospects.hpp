@@ -17,9 +17,9 @@ struct Prospect {
   Extents process_grid;
   Extents cells_per_rank{};
   std::int64_t messages = 0, bytes = 0;  ///< per exchange, to other ranks
-  std::int64_t memory_bytes = 0;         ///< of two time levels, halos included
+  std::int64_t memory_bytes = 0;         ///< of all levels and coefficients, halos included
   double imbalance = 1;                  ///< cells of the largest part over the mean
-  double redundant = 0;                  ///< updates per cell beyond one, in a deep halo
+  double redundant = 0;                  ///< updates per cell beyond one a sweep
 };
 
 struct Refusal {
@@ -31,7 +31,7 @@ struct Plan {
   std::string problem, precision;
   Extents cells;
   int ranks;
-  std::int64_t halo_depth;
+  std::int64_t halo_depth, sweeps_per_pass;
   std::vector<Prospect> prospects{};  ///< least traffic cost first
   std::vector<Refusal> refused{};
 };

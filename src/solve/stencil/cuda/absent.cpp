@@ -24,6 +24,8 @@ std::int64_t Backend::suggested_sweeps_of_pass(const problem::Model&, halocline:
   return 1;
 }
 
+double Backend::redundant_in_pass(const problem::Model&, std::int64_t) const { return 0; }
+
 bool Backend::has_passes_at_hand(const problem::Model&, const SweepOptions&, Compiling) const {
   return false;
 }

@@ -35,6 +35,10 @@ std::int64_t Backend::suggested_sweeps_of_pass(const problem::Model& model,
   return cuda::suggested_sweeps_of(model, print_update(model), norm);
 }
 
+double Backend::redundant_in_pass(const problem::Model& model, std::int64_t sweeps) const {
+  return cuda::redundant_in_pass(model, print_update(model), static_cast<int>(sweeps));
+}
+
 bool Backend::has_passes_at_hand(const problem::Model& model, const SweepOptions& options,
                                  Compiling compiling) const {
   return cuda::has_passes_at_hand(model, options, compiling == Compiling::allowed);

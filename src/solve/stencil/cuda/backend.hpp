@@ -14,6 +14,7 @@ class Backend final : public stencil::Backend {
   std::optional<std::string> cannot_sweep_because(const problem::Model& model) const override;
   std::optional<std::string> cannot_pass_because(const problem::Model& model) const override;
   std::int64_t suggested_sweeps_of_pass(const problem::Model& model, Norm norm) const override;
+  double redundant_in_pass(const problem::Model& model, std::int64_t sweeps) const override;
   bool has_passes_at_hand(const problem::Model& model, const SweepOptions& options,
                           Compiling compiling) const override;
   /// Makes a sweep on the current GPU, which runs on one stream at a time. Throws unavailable

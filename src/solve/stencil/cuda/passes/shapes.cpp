@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "stencil/cuda/passes/pass_work.cuh"
 #include "stencil/cuda/passes/side_terms.hpp"
 
 namespace halocline::stencil::cuda {
@@ -135,8 +136,14 @@ int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update
   return std::min(sweeps, most_sweeps_of(model, update));
 }
 
+double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
+  const int lost = 2 * lost_lanes(sweeps, RowsOfPass(model, update).beside, cells_of_lane);
+  return static_cast<double>(lost) / (warp_lanes - lost);
+}
+
 std::optional<std::string> cannot_pass_because(const problem::Model& model) {
-  if (model.axes != 2) return "it needs a grid of two axes";
+  if (model.axes != 2)
+    return fmt::format("the grid has {}, not two", model.axes == 1 ? "one axis" : "three axes");
   for (std::size_t f = 0; f < model.fields.size(); ++f) {
     const problem::ModelField& field = model.fields[f];
     if (!field.follows) continue;
