@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstddef>
 #include <cstdio>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "guard.hpp"
@@ -57,6 +61,20 @@ Exchange& required_exchange(halocline_exchange* exchange) {
   return made(exchange, "exchange").exchange;
 }
 
+/// Returns the first owned cells of arrays, of which `first` are the first cells.
+std::span<void* const> owned_of(halocline_exchange& exchange, void* const* first, int count) {
+  const auto fields = static_cast<int>(exchange.fields.size());
+  if (count != fields)
+    throw Error(ErrorKind::usage, std::to_string(count) + " arrays for an exchange of " +
+                                      std::to_string(fields) + " fields; give it one for each");
+  required(first, "the list of arrays");
+  for (std::size_t f = 0; f < exchange.fields.size(); ++f) {
+    auto* const array = static_cast<std::byte*>(first[f]);
+    exchange.first_owned[f] = array == nullptr ? nullptr : array + exchange.fields[f].lead;
+  }
+  return exchange.first_owned;
+}
+
 }  // namespace
 
 halocline_status halocline_exchange_create(const halocline_grid* grid,
@@ -74,11 +92,14 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
     const halocline_exchange_options defaults = HALOCLINE_EXCHANGE_OPTIONS;
     const ExchangeOptions wanted = options_from(
         options == nullptr ? defaults : checked(options, "halocline_exchange_options"));
-    std::vector<FieldStorage> kept;
-    for (int i = 0; i < count; ++i) kept.push_back(made(fields[i], "field").storage);
-    Exchange plan(on.communicator, on.grid, {kept.begin(), kept.end()}, wanted);
+    std::vector<halocline_field> kept;
+    for (int i = 0; i < count; ++i) kept.push_back(made(fields[i], "field"));
+    FieldList list;
+    for (const halocline_field& field : kept) list.emplace_back(field.storage);
+    Exchange plan(on.communicator, on.grid, list, wanted);
     const ExchangeInfo& info = plan.info();
-    result = new halocline_exchange{std::move(kept), std::move(plan),
+    std::vector<void*> first_owned(kept.size());
+    result = new halocline_exchange{std::move(kept), std::move(first_owned), std::move(plan),
                                     info.transports.empty() ? std::string() : info.transport(),
                                     reasons_of(info)};
   });
@@ -86,6 +107,15 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
 
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange) {
   return binding::destroy(exchange, "the address of the exchange");
+}
+
+halocline_status halocline_exchange_park(halocline_exchange** exchange) {
+  return guarded([&] {
+    halocline_exchange*& handle = required(exchange, "the address of the exchange");
+    if (handle == nullptr) return;
+    const std::shared_ptr<halocline_exchange> all(std::exchange(handle, nullptr));
+    Exchange::park(std::move(all->exchange), all);
+  });
 }
 
 halocline_status halocline_exchange_start(halocline_exchange* exchange, void* stream) {
@@ -105,6 +135,22 @@ halocline_status halocline_exchange_finish(halocline_exchange* exchange, void* s
 
 halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stream) {
   return guarded([&] { required_exchange(exchange).run(stream_from(stream)); });
+}
+
+halocline_status halocline_exchange_start_at(halocline_exchange* exchange, void* const* arrays,
+                                             int count, void* stream) {
+  return guarded([&] {
+    Exchange& plan = required_exchange(exchange);
+    plan.start_at(owned_of(*exchange, arrays, count), stream_from(stream));
+  });
+}
+
+halocline_status halocline_exchange_run_at(halocline_exchange* exchange, void* const* arrays,
+                                           int count, void* stream) {
+  return guarded([&] {
+    Exchange& plan = required_exchange(exchange);
+    plan.run_at(owned_of(*exchange, arrays, count), stream_from(stream));
+  });
 }
 
 halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include <halocline/array.hpp>
 #include <halocline/measure.hpp>
@@ -31,16 +32,28 @@ std::optional<HaloWidths> halo_from(const halocline_widths& given, const Grid& g
   return binding::widths(given, grid.expected_halo());
 }
 
+/// Whether CUDA is to tell the memory.
+bool is_asked(const halocline_field_options& given) {
+  return given.memory != nullptr && std::string_view(given.memory) == "auto";
+}
+
 FieldOptions options_from(const halocline_field_options& given, const Grid& grid) {
   FieldOptions options{.name = binding::text(given.name, "the name of the field"),
                        .halo = halo_from(given.halo, grid),
                        .components = given.components,
-                       .memory = binding::memory(given.memory)};
+                       .memory = is_asked(given) ? Memory::host : binding::memory(given.memory)};
   if (given.element_bytes == 0)
     throw Error(ErrorKind::usage,
                 "element_bytes of field '" + options.name +
                     "' is not set: set it to the bytes of one value, such as sizeof(double)");
   return options;
+}
+
+/// Returns the bytes from the first held cell to the first owned one.
+std::int64_t lead_in(const FieldStorage& field) {
+  const Strides& step = field.strides();
+  const Int3& halo = field.shape().halo.lower;
+  return (halo.x * step.x + halo.y * step.y + halo.z * step.z) * field.shape().element_bytes;
 }
 
 }  // namespace
@@ -53,8 +66,11 @@ halocline_status halocline_field_create(const halocline_grid* grid,
     result = nullptr;
     const halocline_grid& on = made(grid, "grid");
     const halocline_field_options given = checked(options, "halocline_field_options");
-    result = new halocline_field{
-        on, FieldStorage(on.grid, given.element_bytes, options_from(given, on.grid))};
+    if (is_asked(given))
+      throw Error(ErrorKind::usage,
+                  "memory 'auto' is for arrays that there are: name the memory to allocate");
+    const FieldStorage storage(on.grid, given.element_bytes, options_from(given, on.grid));
+    result = new halocline_field{on, storage, lead_in(storage)};
   });
 }
 
@@ -66,14 +82,15 @@ halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
     result = nullptr;
     const halocline_grid& on = made(grid, "grid");
     const halocline_field_options given = checked(options, "halocline_field_options");
-    const FieldOptions wanted = options_from(given, on.grid);
     std::byte& cells = required(static_cast<std::byte*>(first), "the array");
+    FieldOptions wanted = options_from(given, on.grid);
+    if (is_asked(given)) wanted.memory = memory_at(&cells);
     const ArrayPlace place = place_in_array(
         on.grid, wanted,
         {binding::int3(given.extents), binding::int3(given.strides), given.component_stride});
-    const RawCells raw{&cells + place.first_owned * given.element_bytes, place.strides,
-                       given.element_bytes};
-    result = new halocline_field{on, FieldStorage(on.grid, raw, wanted)};
+    const std::int64_t lead = place.first_owned * given.element_bytes;
+    const RawCells raw{&cells + lead, place.strides, given.element_bytes};
+    result = new halocline_field{on, FieldStorage(on.grid, raw, wanted), lead};
   });
 }
 
@@ -87,9 +104,7 @@ halocline_status halocline_field_get_info(const halocline_field* field,
     const FieldStorage& its = made(field, "field").storage;
     halocline_field_info& answer = fillable(info, "halocline_field_info");
     const Strides& step = its.strides();
-    const Int3& lead = its.shape().halo.lower;
-    const std::int64_t elements = lead.x * step.x + lead.y * step.y + lead.z * step.z;
-    answer.first = its.first_owned() - elements * its.shape().element_bytes;
+    answer.first = its.first_owned() - lead_in(its);
     answer.first_owned = its.first_owned();
     binding::put({step.x, step.y, step.z}, answer.strides);
     answer.component_stride = step.component;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <new>
 
@@ -36,7 +39,32 @@ halocline_status status_of(ErrorKind kind) noexcept {
   return HALOCLINE_INTERNAL;
 }
 
+// Identifies the thread by an address of its own: null while none is inside.
+std::atomic<const void*> thread_inside = nullptr;
+thread_local const char this_thread = 0;
+std::atomic<bool> is_forked = false;
+
 }  // namespace
+
+Inside::Inside() {
+  // From the first call on: a process may fork before, and its children begin.
+  static const int watches_forks = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  static_cast<void>(watches_forks);
+  if (is_forked)
+    throw Error(ErrorKind::usage,
+                "this process was forked from one that uses Halocline, and MPI and GPUs do not "
+                "work in it; start processes before the first call, or as ranks with mpiexec");
+  const void* inside = nullptr;
+  is_outermost_ = thread_inside.compare_exchange_strong(inside, &this_thread);
+  if (!is_outermost_ && inside != &this_thread)
+    throw Error(ErrorKind::usage,
+                "another thread is inside Halocline, and only one at a time may be; let one thread "
+                "make the calls, or lock them");
+}
+
+Inside::~Inside() {
+  if (is_outermost_) thread_inside = nullptr;
+}
 
 halocline_status status_of_exception() noexcept {
   try {

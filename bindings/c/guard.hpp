@@ -17,10 +17,24 @@ namespace halocline::binding {
 /// Returns the status of the exception that is being handled, and keeps its text for the thread.
 halocline_status status_of_exception() noexcept;
 
+/// One call of the library. Throws usage if another thread is in one, or if this process was forked
+/// from one that has made calls.
+class Inside {
+ public:
+  Inside();
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool is_outermost_;  // a call may call back, and that call others
+};
+
 /// Runs one call and returns its status.
 template <class Work>
 halocline_status guarded(const Work& work) noexcept {
   try {
+    const Inside inside;
     work();
     return HALOCLINE_OK;
   } catch (...) {

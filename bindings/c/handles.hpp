@@ -2,6 +2,7 @@
 #pragma once
 // The types of the handles of halocline.h.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,12 @@ struct halocline_grid {
 struct halocline_field {
   halocline_grid on;
   halocline::FieldStorage storage;
+  std::int64_t lead;  ///< bytes from the array's first cell to the first owned one
 };
 
 struct halocline_exchange {
-  std::vector<halocline::FieldStorage> fields;
+  std::vector<halocline_field> fields;
+  std::vector<void*> first_owned;  ///< of the arrays of a call, to save allocations
   halocline::Exchange exchange;
   std::string transports, reasons;  // for halocline_exchange_info
 };

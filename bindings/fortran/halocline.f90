@@ -156,6 +156,13 @@ module halocline
     procedure :: progress => exchange_progress
     procedure :: finish => exchange_finish
     procedure :: run => exchange_run
+    ! start_at(arrays [, stream]), run_at(arrays [, stream]): the same for other arrays in the place
+    ! of the fields: each with the shape and kind of memory of one of them, in their order, which is
+    ! not checked. `arrays` has their addresses, [c_loc(a), c_loc(b)], of the first elements, halo
+    ! included. They may be others at each call, and on each rank; finish fills those of start_at.
+    ! Costs no more than with the fields themselves.
+    procedure :: start_at => exchange_start_at
+    procedure :: run_at => exchange_run_at
     ! Messages and bytes sent to other ranks by one exchange.
     procedure :: messages => exchange_messages
     procedure :: bytes => exchange_bytes
@@ -384,6 +391,22 @@ module halocline
       import :: c_int, c_ptr
       type(c_ptr), value :: exchange, stream
       integer(c_int) :: c_exchange_run
+    end function
+    function c_exchange_start_at(exchange, arrays, count, stream) &
+        bind(c, name='halocline_exchange_start_at')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange, stream
+      type(c_ptr), intent(in) :: arrays(*)
+      integer(c_int), value :: count
+      integer(c_int) :: c_exchange_start_at
+    end function
+    function c_exchange_run_at(exchange, arrays, count, stream) &
+        bind(c, name='halocline_exchange_run_at')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange, stream
+      type(c_ptr), intent(in) :: arrays(*)
+      integer(c_int), value :: count
+      integer(c_int) :: c_exchange_run_at
     end function
     function c_exchange_get_info(exchange, info) bind(c, name='halocline_exchange_get_info')
       import :: c_int, c_ptr, c_exchange_info
@@ -1180,6 +1203,26 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call return_status(c_exchange_run(this%handle, stream_of(stream)), stat, errmsg)
+  end subroutine
+
+  subroutine exchange_start_at(this, arrays, stream, stat, errmsg)
+    class(halocline_exchange), intent(inout) :: this
+    type(c_ptr), intent(in) :: arrays(:)
+    type(c_ptr), intent(in), optional :: stream
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call return_status(c_exchange_start_at(this%handle, arrays, size(arrays, kind=c_int), &
+                                    stream_of(stream)), stat, errmsg)
+  end subroutine
+
+  subroutine exchange_run_at(this, arrays, stream, stat, errmsg)
+    class(halocline_exchange), intent(inout) :: this
+    type(c_ptr), intent(in) :: arrays(:)
+    type(c_ptr), intent(in), optional :: stream
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call return_status(c_exchange_run_at(this%handle, arrays, size(arrays, kind=c_int), &
+                                  stream_of(stream)), stat, errmsg)
   end subroutine
 
   function facts_of(this) result(info)

@@ -141,29 +141,24 @@ static array solve_with_halocline(void) {
   halocline_grid* grid;
   // With z first in dims, ranks of MPI_Cart count fastest along x, as those of Halocline.
   TRY(halocline_grid_create(MPI_Comm_c2f(cart), &options, &grid));
-  halocline_exchange* halo_of_u = halo_of(grid, u, "u");
-  halocline_exchange* halo_of_v = halo_of(grid, v, "v");
+  halocline_exchange* halo = halo_of(grid, u, "u");
   halocline_exchange* halo_of_flux = halo_of(grid, flux, "flux");
 
   for (int s = 0; s < SWEEPS; ++s) {
     if (s == SWEEPS / 2) {
-      TRY(halocline_exchange_destroy(&halo_of_u));
-      TRY(halocline_exchange_destroy(&halo_of_v));
       u = reallocated(u, 9), v = reallocated(v, 9);
-      halo_of_u = halo_of(grid, u, "u");
-      halo_of_v = halo_of(grid, v, "v");
+      TRY(halocline_exchange_destroy(&halo));
+      halo = halo_of(grid, u, "u");
     }
-    TRY(halocline_exchange_run(halo_of_u, HALOCLINE_HOST_STREAM));
+    void* const arrays[] = {u.values};
+    TRY(halocline_exchange_run_at(halo, arrays, 1, HALOCLINE_HOST_STREAM));
     faces_of(u, flux);
     TRY(halocline_exchange_run(halo_of_flux, HALOCLINE_HOST_STREAM));
     sweep(u, flux, v);
     const array old = u;
     u = v, v = old;
-    halocline_exchange* const halo_of_old = halo_of_u;  // exchanges swap with their arrays
-    halo_of_u = halo_of_v, halo_of_v = halo_of_old;
   }
-  TRY(halocline_exchange_destroy(&halo_of_u));
-  TRY(halocline_exchange_destroy(&halo_of_v));
+  TRY(halocline_exchange_destroy(&halo));
   TRY(halocline_exchange_destroy(&halo_of_flux));
   TRY(halocline_grid_destroy(&grid));
   free(v.values), free(flux.values);

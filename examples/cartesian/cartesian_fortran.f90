@@ -134,9 +134,9 @@ contains
     real(real64), allocatable, target :: a(:, :, :), b(:, :, :), flux(:, :, :)
     real(real64), pointer :: u(:, :, :), v(:, :, :), old(:, :, :)
     type(halocline_grid) :: grid
-    type(halocline_field) :: level(2), faces
-    type(halocline_exchange) :: halo(2), halo_of_flux
-    integer :: s, now, x_first
+    type(halocline_field) :: level, faces
+    type(halocline_exchange) :: halo, halo_of_flux
+    integer :: s, x_first
     call make(a, 0)
     call make(b, 0)
     call make(flux, 1)
@@ -146,23 +146,19 @@ contains
     ! MPI_Cart counts ranks fastest along its last axis, Halocline along x.
     call MPI_Comm_split(cart, 0, place(1) + dims(1)*(place(2) + dims(2)*place(3)), x_first, error)
     call grid%create(x_first, all, periodic=[.false., .false., .true.], process_grid=dims, expected_halo=h)
-    call level(1)%wrap(grid, a, halo=h)  ! with halo, more cells are padding
-    call level(2)%wrap(grid, b, halo=h)
+    call level%wrap(grid, a, halo=h)  ! with halo, more cells are padding
     call faces%wrap(grid, flux, sides=halocline_widths(lower=[h, h, h], upper=[h+1, h, h]))
-    call halo(1)%create(grid, level(1))
-    call halo(2)%create(grid, level(2))
+    call halo%create(grid, level)
     call halo_of_flux%create(grid, faces)
 
-    now = 1
     do s = 1, sweeps
-      call halo(now)%run()
+      call halo%run_at([c_loc(u)])  ! the array that u points to now
       call faces_of(u, flux)
       call halo_of_flux%run()
       call sweep(u, flux, v)
       old => u
       u => v
       v => old
-      now = 3 - now  ! the exchange of the array that u points to
     end do
     result = u(1:n(1), 1:n(2), 1:n(3))
     call MPI_Comm_free(x_first, error)

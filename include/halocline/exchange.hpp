@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,7 +78,8 @@ class Exchange {
   /// that fits, if there is one); unavailable if the named transport cannot reach a peer.
   Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
            const ExchangeOptions& options = {});
-  /// Waits, within the wait limit, for an exchange still in flight.
+  /// Waits, within the wait limit, for an exchange still in flight. Collective: all ranks destroy
+  /// their exchanges in the same order.
   ~Exchange();
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
@@ -94,7 +96,25 @@ class Exchange {
   /// start(), then finish().
   void run(Stream stream = Stream::host());
 
+  /// The same for other arrays in the place of the plan's fields: each has the shape, layout and
+  /// kind of memory of one of them, in their order. They may be others at each call, and on each
+  /// rank; finish() fills those of start(). A CUDA graph keeps the arrays that it was recorded
+  /// with. Costs no more than with the plan's own, whose memory need not exist any more. Throws
+  /// usage if an array differs, or if GPUs copy and its address and that of the plan's field differ
+  /// by no multiple of 16 bytes.
+  void start(const FieldList& fields, Stream stream = Stream::host());
+  void run(const FieldList& fields, Stream stream = Stream::host());
+  /// The same by the addresses of the first owned cells; nothing else about the arrays is checked.
+  void start_at(std::span<void* const> first_owned, Stream stream = Stream::host());
+  void run_at(std::span<void* const> first_owned, Stream stream = Stream::host());
+
   const ExchangeInfo& info() const;
+
+  /// Gives the exchange up without the order that its destructor needs: ranks free the memory that
+  /// they share together. It is destroyed, with what `kept` points to, when an exchange of the
+  /// communicator is planned and all ranks have parked this one; not at all if none is. For
+  /// finalisers, which run at any time. Not collective.
+  static void park(Exchange&& exchange, std::shared_ptr<void> kept = nullptr);
 
  protected:
   // For exchanges that the library makes for itself.
@@ -102,6 +122,9 @@ class Exchange {
   explicit Exchange(std::unique_ptr<Plan> plan);
 
  private:
+  friend class LevelExchange;
+  std::vector<void*> add(const FieldList& fields, const std::string& whose);
+
   std::unique_ptr<Plan> plan_;
 };
 
@@ -110,35 +133,32 @@ class Exchange {
 ///     LevelExchange halos(world, grid, {{u[0], v[0]}, {u[1], v[1]}});
 ///     halos.run(step % 2);
 ///
-/// Holds one Exchange per level; the rules of Exchange apply to the fields of each level.
-/// Transports are chosen once, for all levels.
+/// It is one Exchange, which takes the arrays of a level in turn.
 class LevelExchange {
  public:
-  /// Plans one exchange per level: levels[k] lists the fields of level k, in the same order for
-  /// every level. Collective. The fields' memory must outlive it. Takes the memory and connections
-  /// of as many exchanges; times transports for the first level only. Throws, on every rank, as the
-  /// constructor of Exchange does, and usage if there are no levels or if levels differ in the
-  /// number of fields or in their memory, bytes per cell or halo.
+  /// Plans the exchange: levels[k] lists the fields of level k, in the same order for every level.
+  /// Collective. The fields' memory must outlive it. Throws, on every rank, as the constructor of
+  /// Exchange does, and usage if there are no levels, or as Exchange::start() does for arrays of
+  /// another level than the first.
   LevelExchange(const Communicator& communicator, const Grid& grid,
                 const std::vector<FieldList>& levels, const ExchangeOptions& options = {});
 
   /// Each calls the member of Exchange of the same name, for the fields of one level, counted from
-  /// 0. Throws usage for a level that does not exist. Several levels may be in flight at once;
-  /// finish a level before it starts again.
+  /// 0. Throws usage for a level that does not exist. One level is in flight at a time.
   void start(std::int64_t level, Stream stream = Stream::host());
-  bool progress(std::int64_t level);
-  void finish(std::int64_t level, Stream stream = Stream::host());
+  bool progress() { return plan_.progress(); }
+  void finish(Stream stream = Stream::host()) { plan_.finish(stream); }
   void run(std::int64_t level, Stream stream = Stream::host());
 
-  std::int64_t levels() const { return static_cast<std::int64_t>(plans_.size()); }
-  /// Returns the messages and transports of one exchange, the same for every level.
-  const ExchangeInfo& info() const { return info_; }
+  std::int64_t levels() const { return static_cast<std::int64_t>(first_owned_.size()); }
+  /// Returns the messages and transports of an exchange, the same for every level.
+  const ExchangeInfo& info() const { return plan_.info(); }
 
  private:
-  Exchange& plan_of(std::int64_t level);
+  const std::vector<void*>& arrays_of(std::int64_t level) const;
 
-  std::vector<Exchange> plans_;  // one for each level
-  ExchangeInfo info_;
+  Exchange plan_;
+  std::vector<std::vector<void*>> first_owned_;  // of each level's fields
 };
 
 }  // namespace halocline

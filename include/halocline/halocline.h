@@ -12,13 +12,14 @@
  * the same order. Cells have global coordinates from 0 up, x first; along the axes that a grid
  * lacks, coordinates are 0 and extents 1.
  *
- * Threads. Only one thread at a time may be inside Halocline, whichever handles it uses: nothing is
- * locked. Make the calls that communicate (all but those of status, _get_info, _neighbour,
- * _interior and _boundary) from a thread that MPI allows: with MPI_THREAD_FUNNELED the one that
- * initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses fields
- * in GPU memory must have made that GPU current; halocline_bind_device does so for the thread that
- * calls it. Any thread may read and write the values of fields at any time; the program orders
- * accesses to the same cells. halocline_last_error is about the calling thread. */
+ * Threads. Only one thread at a time may be inside Halocline, whichever handles it uses: a second
+ * one is refused (usage), as are all calls in a process forked from one that has made some. Make
+ * the calls that communicate (all but those of status, _get_info, _neighbour, _interior and
+ * _boundary) from a thread that MPI allows: with MPI_THREAD_FUNNELED the one that initialised MPI,
+ * with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses fields in GPU memory
+ * must have made that GPU current; halocline_bind_device does so for the thread that calls it. Any
+ * thread may read and write the values of fields at any time; the program orders accesses to the
+ * same cells. halocline_last_error is about the calling thread. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,11 +92,12 @@ typedef struct halocline_grid_options {
   { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0, NULL }
 
 /* Splits the cells over the ranks of `communicator`, the Fortran handle of an MPI communicator
- * (MPI_Comm_c2f). Duplicates it; the caller still owns and frees the original. MPI must be running.
- * Collective. Usage if a part would be empty or the process grid does not match the ranks. */
+ * (MPI_Comm_c2f). Its grids with the same wait limit share a duplicate of it, which lives as long
+ * as it does; the caller still owns and frees the original. MPI must be running. Collective. Usage
+ * if a part would be empty or the process grid does not match the ranks. */
 halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
                                        halocline_grid** grid);
-/* Destroys a grid and sets the handle to null. Does nothing for a null handle. */
+/* Destroys a grid and sets the handle to null. Does nothing for a null handle. Not collective. */
 halocline_status halocline_grid_destroy(halocline_grid** grid);
 
 typedef struct halocline_grid_info {
@@ -142,7 +144,8 @@ typedef struct halocline_field_options {
   int64_t element_bytes;    /* of one value, which must be set: sizeof(double) */
   int64_t components;       /* values per cell */
   halocline_widths halo;    /* cells held around the owned ones */
-  const char* memory;       /* "host", "pinned", "device", "managed" or "system" */
+  const char* memory;       /* "host", "pinned", "device", "managed" or "system"; "auto": what
+                               CUDA says of a wrapped array */
   int64_t extents[3];       /* of a wrapped array along x, y, z, in cells; 0: owned and halo */
   int64_t strides[3];       /* of a wrapped array, in elements between adjacent cells along x, y, z;
                                0: x is fastest, then y, then z, without gaps */
@@ -229,6 +232,11 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
 /* Waits for an exchange in flight, destroys the plan and sets the handle to null. Does nothing for
  * a null handle. */
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
+/* The same without the order: sets the handle to null and parks the plan, which
+ * halocline_exchange_create on the same communicator destroys once all ranks have parked theirs.
+ * For finalisers, which run at any time; before MPI_Finalize nothing has to be done about it. Not
+ * collective. */
+halocline_status halocline_exchange_park(halocline_exchange** exchange);
 
 /* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
  * default stream is cudaStreamLegacy or cudaStreamPerThread. */
@@ -254,6 +262,17 @@ halocline_status halocline_exchange_progress(halocline_exchange* exchange, int* 
 halocline_status halocline_exchange_finish(halocline_exchange* exchange, void* stream);
 /* start, then finish. */
 halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stream);
+/* The same for other arrays in the place of the exchange's `count` fields: each with the strides,
+ * extents and kind of memory of one of them, in their order, which is not checked. `arrays` has the
+ * addresses of their first cells, halo included, as halocline_field_wrap takes and
+ * halocline_field_info tells them. They may be others at each call, and on each rank; finish fills
+ * those of start. A CUDA graph keeps the arrays that it was recorded with. Costs no more than with
+ * the fields themselves, whose memory need not exist any more. Usage for another count, for a null
+ * address, and if GPUs copy and an address and that of the field differ by no multiple of 16. */
+halocline_status halocline_exchange_start_at(halocline_exchange* exchange, void* const* arrays,
+                                             int count, void* stream);
+halocline_status halocline_exchange_run_at(halocline_exchange* exchange, void* const* arrays,
+                                           int count, void* stream);
 
 typedef struct halocline_exchange_info {
   size_t struct_size;

@@ -22,6 +22,10 @@ inline std::optional<Memory> memory_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Returns the memory that CUDA says a pointer points to; host where there is no GPU. Throws usage
+/// if it is that of another GPU than the calling thread's.
+Memory memory_at(const void* pointer);
+
 /// True for memory that the host reads and writes by ordinary loads and stores.
 constexpr bool host_reads(Memory memory) { return memory != Memory::device; }
 /// True for memory that kernels of a GPU read and write.

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C binding from a C program: halos by formula from the global index, the caller's memory as it
 // is, measures and reports, and wrong arguments, which give errors and no crash.
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
 
 #include <halocline/halocline.h>
 
@@ -303,7 +309,28 @@ static void allocates_fields(void) {
   const int64_t corner[3] = {a.grid.owned.lower[0] - 1, a.grid.owned.lower[1],
                              a.grid.owned.lower[2] - 1};
   CHECK(*at(&a, corner, 0) == value_of(&a.grid, periodic, corner, 0));
+  /* The same plan for another array. */
+  halocline_field* other = NULL;
+  OK(halocline_field_create(grid, &options, &other));
+  OK(halocline_field_get_info(other, &info));
+  array b = a;
+  b.first = info.first;
+  for_each_held(&b, fill_one, &by);
+  *at(&a, corner, 0) = -1;
+  void* const arrays[] = {info.first, NULL};
+  OK(halocline_exchange_start_at(exchange, arrays, 1, HALOCLINE_HOST_STREAM));
+  OK(halocline_exchange_finish(exchange, HALOCLINE_HOST_STREAM));
+  CHECK(*at(&b, corner, 0) == value_of(&a.grid, periodic, corner, 0));
+  CHECK(*at(&a, corner, 0) == -1);
+  *at(&b, corner, 0) = -1;
+  OK(halocline_exchange_run_at(exchange, arrays, 1, HALOCLINE_HOST_STREAM));
+  CHECK(*at(&b, corner, 0) == value_of(&a.grid, periodic, corner, 0));
+  FAILS(halocline_exchange_run_at(exchange, arrays, 2, NULL), USAGE,
+        "2 arrays for an exchange of 1");
+  FAILS(halocline_exchange_run_at(exchange, arrays + 1, 1, NULL), USAGE, "null pointer");
+  FAILS(halocline_exchange_start_at(exchange, NULL, 1, NULL), USAGE, "the list of arrays");
   OK(halocline_exchange_destroy(&exchange));
+  OK(halocline_field_destroy(&other));
   OK(halocline_field_destroy(&field));
   OK(halocline_grid_destroy(&grid));
 }
@@ -710,6 +737,82 @@ static void refuses_wrong_exchanges(void) {
   free(a.memory);
 }
 
+static void parks_what_finalisers_give_up(void) {
+  static const int periodic[3] = {1, 1, 0};
+  halocline_grid* grid = make_grid(16, 12, 0, periodic);
+  halocline_field_options options = of_doubles();
+  halocline_exchange* exchanges[2] = {NULL, NULL};
+  for (int i = 0; i < 2; ++i) {
+    halocline_field* field = NULL;
+    OK(halocline_field_create(grid, &options, &field));
+    OK(halocline_exchange_create(grid, &field, 1, NULL, &exchanges[i]));
+    OK(halocline_field_destroy(&field));
+  }
+  OK(halocline_exchange_start(exchanges[0], NULL));
+  for (int i = 0; i < 2; ++i) OK(halocline_exchange_park(&exchanges[(i + rank) % 2]));
+  CHECK(exchanges[0] == NULL && exchanges[1] == NULL);
+  OK(halocline_exchange_park(&exchanges[0]));
+  FAILS(halocline_exchange_park(NULL), USAGE, "null pointer");
+  OK(halocline_grid_destroy(&grid));
+  // Another grid of the same communicator: its exchanges free those.
+  grid = make_grid(16, 12, 0, periodic);
+  halocline_field* field = NULL;
+  OK(halocline_field_create(grid, &options, &field));
+  OK(halocline_exchange_create(grid, &field, 1, NULL, &exchanges[0]));
+  OK(halocline_exchange_run(exchanges[0], NULL));
+  OK(halocline_exchange_destroy(&exchanges[0]));
+  OK(halocline_field_destroy(&field));
+  OK(halocline_grid_destroy(&grid));
+}
+
+typedef struct {
+  halocline_grid* grid;
+  halocline_status answer;
+} question;
+
+static void* ask(void* argument) {
+  question* asked = argument;
+  halocline_grid_info info = HALOCLINE_GRID_INFO;
+  const time_t begun = time(NULL);
+  do {
+    asked->answer = halocline_grid_get_info(asked->grid, &info);
+  } while (asked->answer == HALOCLINE_OK && time(NULL) - begun < 30);
+  return NULL;
+}
+
+// Rank 0 waits inside a call for rank 1, which is late.
+static void refuses_a_second_thread_and_forks(void) {
+  static const int periodic[3] = {1, 1, 0};
+  question asked = {make_grid(16, 12, 0, periodic), HALOCLINE_USAGE};
+  halocline_field_options options = of_doubles();
+  halocline_field* field = NULL;
+  halocline_exchange* exchange = NULL;
+  OK(halocline_field_create(asked.grid, &options, &field));
+  OK(halocline_exchange_create(asked.grid, &field, 1, NULL, &exchange));
+  if (ranks > 1) {
+    pthread_t other;
+    if (rank == 1) sleep(1);
+    OK(halocline_exchange_start(exchange, NULL));
+    if (rank == 0) CHECK(pthread_create(&other, NULL, ask, &asked) == 0);
+    OK(halocline_exchange_finish(exchange, NULL));
+    if (rank == 0) CHECK(pthread_join(other, NULL) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(asked.answer == HALOCLINE_USAGE);
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int refused = halocline_exchange_run(exchange, NULL) == HALOCLINE_USAGE &&
+                        strstr(halocline_last_error(), "was forked from one") != NULL;
+    _exit(refused ? 0 : 1);
+  }
+  int end = 1;
+  CHECK(waitpid(child, &end, 0) == child && end == 0);
+  OK(halocline_exchange_destroy(&exchange));
+  OK(halocline_field_destroy(&field));
+  OK(halocline_grid_destroy(&asked.grid));
+}
+
 static void names_statuses(void) {
   CHECK(strcmp(halocline_status_name(HALOCLINE_OK), "ok") == 0);
   CHECK(strcmp(halocline_status_name(HALOCLINE_COMMUNICATION), "communication") == 0);
@@ -738,6 +841,8 @@ int main(int argc, char** argv) {
   takes_the_halo_that_the_grid_expects();
   refuses_wrong_fields();
   refuses_wrong_exchanges();
+  parks_what_finalisers_give_up();
+  refuses_a_second_thread_and_forks();
   static const int periodic[3] = {1, 1, 0};
   halocline_grid* late_grid = make_grid(16, 12, 0, periodic);
   halocline_field_options late_options = of_doubles();

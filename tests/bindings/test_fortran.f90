@@ -123,7 +123,7 @@ contains
     type(halocline_exchange) :: exchange
     type(halocline_box) :: here, inner
     type(halocline_box), allocatable :: rest(:)
-    real(real64), allocatable, target :: u(:)
+    real(real64), allocatable, target :: u(:), v(:)
     integer(int64) :: nx, covered
     integer :: i
     call grid%create(MPI_COMM_WORLD, [40], periodic=[.true.], process_grid=[all_ranks])
@@ -136,6 +136,14 @@ contains
     call exchange%run(stream=HALOCLINE_HOST_STREAM)
     call check(u(0) == merge(40_int64, here%lower(1) - 1, here%lower(1) == 1), 'the lower halo')
     call check(u(nx + 1) == merge(1_int64, here%upper(1) + 1, here%upper(1) == 40), 'the upper halo')
+    allocate (v(0:nx + 1), source=poison)
+    v(1:nx) = u(1:nx)
+    call exchange%run_at([c_loc(v)])
+    call check(all(v == u), 'another array by the same plan')
+    v([0_int64, nx + 1]) = poison
+    call exchange%start_at([c_loc(v)], HALOCLINE_HOST_STREAM)
+    call exchange%finish()
+    call check(all(v == u), 'another array in two steps')
 
     inner = grid%interior()
     rest = grid%boundary()

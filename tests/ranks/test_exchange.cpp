@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,9 @@ TEST(Exchange, SendsWhatIsContiguousFromItsPlace) {
       c.fields[0] = {.components = 2, .halo = halo, .order_in_users_memory = "cxyz"};
       c.exchange.transport = transport;
       if (!run(c)) return;
+      c.arrays = 6;  // more than a channel of MPI keeps requests for
+      c.steps = 15;
+      if (!run(c)) return;
     }
 }
 
@@ -314,19 +318,15 @@ TEST_F(LevelExchanges, FillTheHalosOfOneLevelAndLeaveTheOthersAlone) {
   }
 }
 
-TEST_F(LevelExchanges, MayBeInFlightTogether) {
+TEST_F(LevelExchanges, AreInFlightOneAtATime) {
   LevelExchange halos(communicator_, grid_, make_levels(2));
-  for (int step = 0; step < 4; ++step) {
-    for (std::vector<CheckedField>& level : levels_) level[0].fill(step);
-    const int first = (step + rank()) % 2;
-    halos.start(first);
-    halos.start(1 - first);
-    halos.progress(0);
-    halos.finish(step % 2);
-    halos.finish(1 - step % 2);
-    for (const std::vector<CheckedField>& level : levels_) EXPECT_TRUE(level[0].is_exchanged({}));
-    if (!all_well()) return;
-  }
+  for (std::vector<CheckedField>& level : levels_) level[0].fill(0);
+  halos.start(1);
+  EXPECT_THAT(caught([&] { halos.start(0); }), says(ErrorKind::usage, "call finish() first"));
+  halos.progress();
+  halos.finish();
+  EXPECT_TRUE(levels_[1][0].is_exchanged({}));
+  EXPECT_TRUE(levels_[0][0].is_filled());
 }
 
 TEST_F(LevelExchanges, SendByTheSameTransportsWhatOneExchangeSends) {
@@ -342,13 +342,89 @@ TEST_F(LevelExchanges, NeedLevelsOfTheSameShapes) {
   EXPECT_THAT(refusal({}).text, HasSubstr("at least one level"));
   std::vector<FieldList> lists = make_levels(2);
   lists[1].push_back(lists[0][0]);
-  EXPECT_THAT(refusal(lists).text, HasSubstr("level 1 has 2 fields, level 0 has 1 field; "));
+  EXPECT_THAT(refusal(lists).text, HasSubstr("2 arrays for an exchange of 1 field"));
   const Field<double> wide(grid_, {.name = "wide", .halo = 3});
   EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("field 'wide' of level 1"));
   EXPECT_THAT(refusal({lists[0], {wide}}).text, HasSubstr("differ in halo"));
   const Field<char> narrow(grid_, {.name = "narrow"});
   EXPECT_EQ(refusal({lists[0], {narrow}}).kind, ErrorKind::usage);
   EXPECT_THAT(refusal({lists[0], {narrow}}).text, HasSubstr("differ in the bytes of a cell"));
+}
+
+// Each of them on its own: the other ranks go on.
+TEST(Exchange, TakesOnlyArraysLikeItsFields) {
+  const ExchangeCase c = case_along_last_axis(2);
+  const Grid grid(rank(), ranks(), c.grid);
+  const Field<double> u(grid, {.name = "u"}), v(grid), wide(grid, {.halo = 2});
+  const Field<float> narrow(grid);
+  Exchange exchange(communicator_with(), grid, {u});
+  const auto refusal = [&](const FieldList& fields) {
+    return caught([&] { exchange.run(fields); });
+  };
+  EXPECT_THAT(refusal({u, v}), says(ErrorKind::usage, "2 arrays for an exchange of 1 field"));
+  EXPECT_THAT(refusal({wide}), says(ErrorKind::usage, "the plan's field 'u' differ in halo"));
+  EXPECT_THAT(refusal({narrow}), says(ErrorKind::usage, "differ in the bytes of a cell"));
+  const Strides& rows = u.strides();
+  std::vector<double> values(static_cast<std::size_t>(4 * rows.y * 20));
+  const Field<double> apart(grid, values.data() + 4 * rows.y, {.x = 1, .y = rows.y + 1});
+  EXPECT_THAT(refusal({apart}), says(ErrorKind::usage, "differ in strides"));
+  const GridOptions other{.cells = {40, 40 * ranks()}, .process_grid = c.grid.process_grid};
+  const Field<double> elsewhere(Grid(rank(), ranks(), other));
+  EXPECT_THAT(refusal({elsewhere}), says(ErrorKind::usage, "differ in their cells"));
+  void* const nowhere = nullptr;
+  EXPECT_THAT(caught([&] {
+                exchange.run_at({&nowhere, 1});
+              }),
+              says(ErrorKind::usage, "null pointer"));
+  EXPECT_THAT(caught([&] { exchange.start_at({}); }), says(ErrorKind::usage, "0 arrays"));
+  exchange.run({v});
+}
+
+// The plan's own fields may be gone, and their memory with them.
+TEST(Exchange, NeedsItsFieldsNoMoreOnceItIsPlanned) {
+  const ExchangeCase c = case_along_last_axis(2);
+  const Grid grid(rank(), ranks(), c.grid);
+  std::optional<std::vector<CheckedField>> first(make_fields(grid, c));
+  Exchange exchange(communicator_with(), grid, list_of(*first));
+  first.reset();
+  std::vector<CheckedField> fields = make_fields(grid, c);
+  fields[0].fill(0);
+  exchange.run(list_of(fields));
+  EXPECT_TRUE(fields[0].is_exchanged({}));
+}
+
+// In an order of its own on each rank, as finalisers run.
+TEST(Exchange, IsDestroyedOnceAllRanksHaveParkedIt) {
+  const Communicator communicator = Communicator::world({.wait_limit = wait_limit});
+  const Grid grid(rank(), ranks(), case_along_last_axis(2).grid);
+  const Field<double> u(grid);
+  const auto make = [&] { return Exchange(communicator, grid, {u}); };
+  constexpr std::size_t count = 4;
+  std::vector<Exchange> exchanges;
+  std::vector<std::weak_ptr<void>> alive;
+  for (std::size_t i = 0; i < count; ++i) exchanges.push_back(make());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t which = (i + static_cast<std::size_t>(rank())) % count;
+    // Rank 0 keeps one, and the last rank another.
+    const auto kept = std::make_shared<int>(0);
+    alive.resize(count);
+    alive[which] = kept;
+    if ((which == 1 && rank() == 0) || (which == 2 && rank() + 1 == ranks())) continue;
+    if (which == 0) exchanges[which].start();
+    Exchange::park(std::move(exchanges[which]), kept);
+  }
+  EXPECT_FALSE(alive[0].expired());
+  make().run();
+  EXPECT_TRUE(alive[0].expired());
+  EXPECT_TRUE(alive[3].expired());
+  EXPECT_EQ(alive[1].expired(), rank() == 0) << "parked, but not on all ranks";
+  const auto late = std::make_shared<int>(0);
+  if (rank() == 0) Exchange::park(std::move(exchanges[1]), late);
+  if (rank() + 1 == ranks()) Exchange::park(std::move(exchanges[2]), late);
+  make().run();
+  EXPECT_TRUE(alive[1].expired());
+  EXPECT_TRUE(alive[2].expired());
+  EXPECT_EQ(late.use_count(), 1);
 }
 
 TEST_F(LevelExchanges, RefuseALevelThatIsNotThere) {

@@ -238,7 +238,7 @@ TEST(ExchangeErrors, CountFieldsWithoutAName) {
   EXPECT_THAT(caught([&] {
                 LevelExchange(communicator_with(), grid, {{u, one}, {u, narrow}});
               }).text,
-              HasSubstr("field 2 of level 1 and field 2 of level 0 differ in halo"));
+              HasSubstr("field 2 of level 1 and the plan's field 2 differ in halo"));
 }
 
 TEST(CommunicatorErrors, NameACommunicatorThatIsNull) {

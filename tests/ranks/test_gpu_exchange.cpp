@@ -14,6 +14,7 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
+#include "support/block.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
 #include "support/exchange_case.hpp"
@@ -99,6 +100,7 @@ TEST_P(GpuExchange, SendsWhatIsContiguousFromItsPlace) {
       c.memory = memory();
       c.fields[0] = {.components = 2, .halo = halo, .order_in_users_memory = "cxyz"};
       c.exchange.transport = transport;
+      c.arrays = 3;
       if (!run(c)) return;
     }
 }
@@ -147,6 +149,7 @@ void GpuExchange::with_small_and_large(int axes, const Work& work) {
 TEST_P(GpuExchange, CarriesLargeMessages) {
   for (const std::string& transport : transports_for(memory())) {
     ExchangeCase c = case_with_large_messages(memory());
+    c.arrays = 2;
     c.exchange.transport = transport;
     if (!run(c)) return;
   }
@@ -336,6 +339,33 @@ TEST_F(GpuExchanges, RefuseAStreamThatDoesNotReachTheFields) {
   fields[0].fill(0, Stream::host());
   exchange.run();
   EXPECT_TRUE(fields[0].is_exchanged({}));
+}
+
+TEST_F(GpuExchanges, RefuseArraysThatTheirWordsDoNotFit) {
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  const device::OwnedStream stream;
+  const Block memory(Memory::device, 1 << 16);
+  const FieldOptions in_memory{.memory = Memory::device};
+  const Field<double> like(grid, in_memory);
+  auto* const first = reinterpret_cast<double*>(memory.data() + (1 << 15));
+  const auto at = [&](std::int64_t doubles) {
+    return Field<double>(grid, first + doubles, like.strides(), in_memory);
+  };
+  const Field<double> planned = at(0), apart = at(1), further = at(2);
+  Exchange exchange(communicator_with(), grid, {planned});
+  exchange.run({further}, stream.get());
+  EXPECT_THAT(caught([&] { exchange.run({apart}, stream.get()); }),
+              says(ErrorKind::usage, "8 bytes beyond a multiple of 16, the plan's field 0"));
+  const std::vector<Field<double>> many(33, like);
+  std::vector<Field<double>> own;
+  for (std::size_t f = 0; f < many.size(); ++f) own.emplace_back(grid, in_memory);
+  Exchange of_many(communicator_with(), grid, {own.begin(), own.end()});
+  of_many.run(stream.get());
+  EXPECT_THAT(caught([&] {
+                of_many.run({many.begin(), many.end()}, stream.get());
+              }),
+              says(ErrorKind::usage, "33 fields", "32 at most"));
+  device::synchronize(stream.get());
 }
 
 TEST_F(GpuExchanges, NameATransportThatCannotServeTheMemory) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -273,18 +274,16 @@ TEST_P(Passes, AreTriedDuringARun) {
   options.norm_every = 7;
   options.tolerance = 0;
   options.verify_every = 40;
+  solver::TrialRules& rules = solver::TrialOfPasses::rules;
+  const solver::TrialRules before =
+      std::exchange(rules, {.worth_a_trial = 0, .before_compiling = 0, .worth_compiling = 0});
   options.sums = {solve(world(), options).fields[0].name};
   options.series_every = 100;
   options.sweeps = 330;
-  const auto rules = solver::TrialOfPasses::rules;
   for (const bool passes : {true, false}) {
     SCOPED_TRACE(passes);
-    solver::TrialOfPasses::rules = {.worth_a_trial = 0,
-                                    .before_compiling = 0,
-                                    .worth_compiling = 0,
-                                    .prefers_passes = passes
-                                                          ? [](double, double) { return true; }
-                                                          : [](double, double) { return false; }};
+    rules.prefers_passes =
+        passes ? [](double, double) { return true; } : [](double, double) { return false; };
     const SolveResult result = expect_the_same(options);
     const auto& tried = result.choice.tried;
     ASSERT_GE(tried.size(), 2u) << testing::PrintToString(result.notes);
@@ -297,7 +296,7 @@ TEST_P(Passes, AreTriedDuringARun) {
     EXPECT_EQ(result.spot_checks->wrong, "");
     EXPECT_GT(result.spot_checks->cells, 0);
   }
-  solver::TrialOfPasses::rules = rules;
+  rules = before;
 }
 
 TEST(PassesOfAll, AreNotedWhereTheyEndEarly) {

@@ -69,6 +69,7 @@ std::string describe(const ExchangeCase& c) {
        << " rank(s) per node";
   if (c.memory != Memory::host)
     text << ", " << name_of(c.memory) << " memory on the " << (is_on_gpu(c) ? "GPU" : "host");
+  if (c.arrays > 1) text << ", " << c.arrays << " arrays in turn";
   for (const FieldSpec& field : c.fields) text << "; " << describe(field);
   return text.str();
 }
@@ -88,21 +89,38 @@ FieldList list_of(const std::vector<CheckedField>& fields) {
   return list;
 }
 
+std::vector<void*> first_cells_of(const std::vector<CheckedField>& fields) {
+  std::vector<void*> cells;
+  for (const CheckedField& field : fields) cells.push_back(field.storage().first_owned());
+  return cells;
+}
+
 bool run(const ExchangeCase& c) {
   SCOPED_TRACE(describe(c));
   const Communicator& communicator = communicator_with(c.communicator);
   const Grid grid(communicator, c.grid);
   EXPECT_EQ(grid.owned(), owned_by_formula(grid, grid.rank()));
-  std::vector<CheckedField> fields = make_fields(grid, c);
-  Exchange exchange(communicator, grid, list_of(fields), c.exchange);
+  std::vector<std::vector<CheckedField>> arrays;
+  for (int i = 0; i < c.arrays; ++i) arrays.push_back(make_fields(grid, c));
+  Exchange exchange(communicator, grid, list_of(arrays[0]), c.exchange);
   expect_info(exchange.info(), grid, c);
   const TestStream own_stream(is_on_gpu(c) ? c.memory : Memory::host);
   const Stream stream = own_stream.get();
   for (int step = 0; step < c.steps; ++step) {
-    for (CheckedField& field : fields) field.fill(step, stream);
-    exchange.run(stream);
+    for (std::vector<CheckedField>& fields : arrays)
+      for (CheckedField& field : fields) field.fill(step, stream);
+    const auto chosen = static_cast<std::size_t>(step * (1 + rank()) % c.arrays);
+    if (chosen == 0 && step % 2 == 0)
+      exchange.run(stream);
+    else if (step % 3 == 0)
+      exchange.run(list_of(arrays[chosen]), stream);
+    else
+      exchange.run_at(first_cells_of(arrays[chosen]), stream);
     device::synchronize(stream);
-    for (const CheckedField& field : fields) EXPECT_TRUE(field.is_exchanged(c.exchange));
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      for (const CheckedField& field : arrays[i])
+        EXPECT_TRUE(i == chosen ? field.is_exchanged(c.exchange) : field.is_filled())
+            << "array " << i << ", step " << step;
   }
   return all_well();
 }

@@ -20,6 +20,9 @@ struct ExchangeCase {
   ExchangeOptions exchange;
   comm::Settings communicator;
   int steps = 3;
+  /// Arrays like the fields that take their turns, in another order on each rank; the plan is for
+  /// the first ones.
+  int arrays = 1;
   Memory memory = Memory::host;  ///< of all fields
   /// Who packs, where both may.
   enum class By { gpu, host } by = By::gpu;
@@ -35,6 +38,8 @@ inline bool is_on_gpu(const ExchangeCase& c) {
 /// The fields of a case on this rank.
 std::vector<CheckedField> make_fields(const Grid& grid, const ExchangeCase& exchange_case);
 FieldList list_of(const std::vector<CheckedField>& fields);
+/// The addresses of their first owned cells.
+std::vector<void*> first_cells_of(const std::vector<CheckedField>& fields);
 
 /// Runs the steps of a case on all ranks and expects every byte of every field, and what the
 /// exchange says of itself, to be right. False, on every rank, if anything was wrong.

@@ -136,6 +136,7 @@ class RandomCase {
       c.by = ExchangeCase::By::host;
     if (random_.once_in(2)) c.communicator.ranks_per_node = static_cast<int>(random_.between(1, 3));
     if (random_.once_in(4)) c.communicator.piece_bytes = 7;
+    if (random_.once_in(2)) c.arrays = static_cast<int>(random_.between(2, 3));
   }
 
   Random random_;

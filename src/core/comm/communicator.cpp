@@ -3,16 +3,21 @@
 #include <array>
 #include <bit>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 #include <halocline/mpi.hpp>
 
 #include "base/process/allowed_cores.hpp"
+#include "base/process/mapped_files.hpp"
 #include "comm/collectives.hpp"
 #include "comm/gate.hpp"
 #include "comm/start.hpp"
@@ -20,6 +25,24 @@
 
 namespace halocline {
 namespace comm {
+
+namespace {
+
+/// Returns a clause about the MPI libraries in this process if there are several: the one that is
+/// initialised may be another than ours.
+std::string other_mpi() {
+  std::vector<std::string> libraries;
+  // Not those for Fortran and C++ that come with them.
+  for (const char* name : {"libmpi.so", "libmpi_abi.so", "libmpich.so"})
+    for (const std::filesystem::path& path : mapped_files(name)) libraries.push_back(path.string());
+  if (libraries.size() < 2) return "";
+  return fmt::format(
+      "; it has several MPIs loaded, {}, of which Halocline uses another than the "
+      "program: build or install both for the same",
+      fmt::join(libraries, " and "));
+}
+
+}  // namespace
 
 MpiPhase mpi_phase() {
   int initialized = 0, finalized = 0;
@@ -34,7 +57,8 @@ void require_mpi() {
       return;
     case MpiPhase::before:
       throw Error(ErrorKind::usage,
-                  "MPI is not initialised: create a halocline::Runtime first, or call MPI_Init");
+                  "MPI is not initialised: create a halocline::Runtime first, or call MPI_Init" +
+                      other_mpi());
     case MpiPhase::over:
       throw Error(ErrorKind::usage, "MPI is finalised; call Halocline before MPI_Finalize");
   }

@@ -1,18 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <vector>
+
 #include <halocline/mpi.hpp>
 #include <halocline/mpi_fortran.hpp>
 
+#include "comm/gate.hpp"
 #include "comm/running.hpp"
 
 namespace halocline {
+namespace {
 
 // NOLINTNEXTLINE(misc-redundant-expression): another type in other MPIs
 static_assert(sizeof(MPI_Fint) == sizeof(int), "bindings hold communicators as int");
 
+using Duplicates = std::vector<Communicator>;
+
+/// MPI_Comm_free and MPI_Finalize delete a communicator's attributes, while all ranks are there.
+int forget(MPI_Comm, int, void* duplicates, void*) {
+  std::unique_ptr<Duplicates>(static_cast<Duplicates*>(duplicates));
+  return MPI_SUCCESS;
+}
+
+int key_of_duplicates() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    comm::check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr),
+                "MPI_Comm_create_keyval");
+    return made;
+  }();
+  return key;
+}
+
+/// Returns what the attribute of a communicator lists.
+Duplicates& duplicates_of(MPI_Comm source) {
+  void* there = nullptr;
+  int found = 0;
+  comm::check(MPI_Comm_get_attr(source, key_of_duplicates(), static_cast<void*>(&there), &found),
+              "MPI_Comm_get_attr");
+  if (found != 0) return *static_cast<Duplicates*>(there);
+  auto made = std::make_unique<Duplicates>();
+  comm::check(MPI_Comm_set_attr(source, key_of_duplicates(), made.get()), "MPI_Comm_set_attr");
+  return *made.release();
+}
+
+}  // namespace
+
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options) {
   comm::require_mpi();
   comm::require_same_mpi();
-  return from_mpi(MPI_Comm_f2c(communicator), options);
+  const MPI_Comm source = MPI_Comm_f2c(communicator);
+  if (source == MPI_COMM_NULL) return from_mpi(source, options);  // which refuses it
+  Duplicates& duplicates = duplicates_of(source);
+  for (const Communicator& one : duplicates)
+    if (one.options().wait_limit == options.wait_limit) return one;
+  return duplicates.emplace_back(from_mpi(source, options));
 }
 
 }  // namespace halocline

@@ -91,4 +91,17 @@ std::string_view name_of(Memory memory) {
   return "unknown";
 }
 
+Memory memory_at(const void* pointer) {
+  const Memory memory = device::memory_of(pointer);
+  if (memory != Memory::device) return memory;
+  const int its = device::cuda::gpu_of(pointer), current = device::current_gpu().ordinal;
+  if (its != current)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the memory is that of GPU {}, but this thread's GPU is {}; allocate it "
+                    "there, or make its GPU the current one",
+                    its, current));
+  return memory;
+}
+
 }  // namespace halocline

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +19,9 @@
 #include "comm/waiting.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
+#include "exchange/like_fields.hpp"
 #include "exchange/messages.hpp"
+#include "exchange/parking.hpp"
 #include "exchange/part_exchange.hpp"
 #include "exchange/poison.hpp"
 #include "exchange/selection/choice.hpp"
@@ -171,10 +176,19 @@ class Exchange::Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  void start(Stream stream);
+  /// Takes arrays like the plan's fields, too, for starts to come. Returns where they are. `whose`:
+  /// as in LikeFields::places_of(). Throws usage for others.
+  std::vector<void*> add(const FieldList& fields, const std::string& whose);
+  /// Where the arrays to exchange are, by their first owned cells; empty: the plan's own.
+  using Places = std::span<void* const>;
+  void start(Places places, Stream stream);
   bool progress();
   void finish(Stream stream);
-  void run(Stream stream);
+  void run(Places places, Stream stream);
+  const exchange::LikeFields& likes() const { return likes_; }
+  /// Where it waits, once it is given up, for the other ranks to do the same, and its number there.
+  const std::shared_ptr<exchange::Parking>& parking() const { return parking_; }
+  std::uint64_t number() const { return number_; }
   const ExchangeInfo& info() const { return info_; }
 
  private:
@@ -202,13 +216,17 @@ class Exchange::Plan {
   void add_moves(const PeerMessage& content, std::vector<pack::Move>& moves) const;
   pack::Bundle bundle_for(const std::vector<HaloPart>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
-  void check_begin();
+  void begin(Places places);
+  void start_begun(Stream stream);
   Stream moving_stream(Stream stream) const;
   Stream copying_stream(Stream stream) const;
   void wait_for(Stream copying, Stream stream, const char* what);
 
   Communicator communicator_;
-  FieldList fields_;
+  std::shared_ptr<exchange::Parking> parking_;
+  std::uint64_t number_;
+  FieldList fields_;  // while the plan is made
+  exchange::LikeFields likes_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Channel*> started_;  // those whose kernels do not signal
   Memory memory_ = Memory::host;
@@ -226,7 +244,12 @@ class Exchange::Plan {
 
 Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const FieldList& fields,
                      const ExchangeOptions& options, const exchange::PartFilter& is_filled)
-    : communicator_(communicator), fields_(fields) {
+    : communicator_(communicator),
+      parking_(exchange::Parking::of(communicator)),
+      number_(parking_->next_number()),
+      fields_(fields),
+      likes_(fields) {
+  parking_->clear(communicator);
   comm::require_same(communicator, "exchange plans", describe(communicator, grid, fields, options));
   std::vector<PeerMessage> messages;
   exchange::WantedTransports wanted;
@@ -254,10 +277,10 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
              .messages = sizes_by_pair(messages),
              .same_order = options.same_order},
             messages);
+  likes_.set_word(std::max(packing_.widest_word(), unpacking_.widest_word()));
+  fields_.clear();
   if (!poison_) return;
-  const Stream copying = copying_stream(Stream::host());
-  poison_->run_first(copying);
-  device::synchronize(copying);
+  poison_->begin(fields, copying_stream(Stream::host()));
   info_.notes.emplace_back(
       "HALOCLINE_CHECK_HALOS is 1: halos are NaN until an exchange has filled them, which takes "
       "time at every start");
@@ -359,7 +382,10 @@ std::vector<transport::Part> Exchange::Plan::parts_for(const std::vector<HaloPar
   if (pieces.size() == 1 && transport.capabilities().in_place) {
     const FieldStorage& field = fields_[pieces[0].field];
     const std::vector<Run> runs = field.layout().runs(pieces[0].box);
-    if (runs.size() == 1 && runs[0].count == 1) parts[0].in_place = field.bytes() + runs[0].offset;
+    if (runs.size() == 1 && runs[0].count == 1) {
+      parts[0].in_place = field.bytes() + runs[0].offset;
+      parts[0].array = pieces[0].field;
+    }
   }
   return parts;
 }
@@ -449,7 +475,7 @@ void Exchange::Plan::add_bundles(Channel& channel, const Carried& carried,
 void Exchange::Plan::add_moves(const PeerMessage& content, std::vector<pack::Move>& moves) const {
   const auto runs_of = [&](const HaloPart& part) {
     const FieldStorage& field = fields_[part.field];
-    return pack::FieldRuns{field.bytes(), field.layout().runs(part.box), 0};
+    return pack::FieldRuns{field.bytes(), field.layout().runs(part.box), 0, part.field};
   };
   for (std::size_t i = 0; i < content.send.size(); ++i)
     moves.push_back({runs_of(content.send[i]), runs_of(content.receive[i])});
@@ -462,7 +488,8 @@ pack::Bundle Exchange::Plan::bundle_for(const std::vector<HaloPart>& pieces,
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const FieldStorage& field = fields_[pieces[i].field];
-    bundle.pieces.push_back({field.bytes(), field.layout().runs(pieces[i].box), offset});
+    bundle.pieces.push_back(
+        {field.bytes(), field.layout().runs(pieces[i].box), offset, pieces[i].field});
     offset += parts[i].bytes;
   }
   return bundle;
@@ -480,13 +507,21 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
     if (std::string note = channel->note(); !note.empty()) info_.notes.push_back(std::move(note));
 }
 
+std::vector<void*> Exchange::Plan::add(const FieldList& fields, const std::string& whose) {
+  std::vector<void*> places = likes_.places_of(fields, whose);
+  if (poison_) poison_->begin(fields, copying_stream(Stream::host()));
+  return places;
+}
+
 /// Throws usage unless an exchange may begin; also throws the error of an earlier one in which a
 /// GPU waited too long.
-void Exchange::Plan::check_begin() {
+void Exchange::Plan::begin(Places places) {
   comm::require_mpi();
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "start() was called for an exchange that is in flight; call finish() first");
+  if (likes_.move_to(places))
+    for (const auto& channel : channels_) channel->shift(likes_.shifts());
   for (const auto& channel : channels_) channel->progress();
 }
 
@@ -515,13 +550,17 @@ void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
   for (const auto& channel : channels_) channel->progress();  // a kernel may have waited too long
 }
 
-void Exchange::Plan::start(Stream stream) {
-  check_begin();
+void Exchange::Plan::start(Places places, Stream stream) {
+  begin(places);
+  start_begun(stream);
+}
+
+void Exchange::Plan::start_begun(Stream stream) {
   const Stream copying = copying_stream(stream);
   // Before packing, which moves halos within a rank at once.
-  if (poison_) poison_->run(copying);
+  if (poison_) poison_->run(copying, likes_.shifts());
   if (!packing_.empty())
-    pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying); });
+    pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying, likes_.shifts()); });
   in_flight_ = true;
   started_on_ = stream;
   // Does not wait for other ranks: there are two slots.
@@ -545,23 +584,24 @@ void Exchange::Plan::finish(Stream stream) {
   const Stream copying = copying_stream(stream);
   for (Channel* channel : started_) channel->finish(moving_stream(stream));
   if (!unpacking_.empty())
-    unpack_clock_.time(copying, unpacking_.bytes(), [&] { unpacking_.run(copying); });
+    unpack_clock_.time(copying, unpacking_.bytes(),
+                       [&] { unpacking_.run(copying, likes_.shifts()); });
   wait_for(copying, stream, "unpack");
 }
 
-void Exchange::Plan::run(Stream stream) {
+void Exchange::Plan::run(Places places, Stream stream) {
+  begin(places);
   const Stream copying = copying_stream(stream);
   const bool at_once =
       !copying.is_host() && started_.empty() && packing_.all_signal() && unpacking_.all_signal();
   if (!at_once) {
-    start(stream);
+    start_begun(stream);
     finish(stream);
     return;
   }
-  check_begin();
-  if (poison_) poison_->run(copying);
+  if (poison_) poison_->run(copying, likes_.shifts());
   move_clock_.time(copying, packing_.bytes(),
-                   [&] { pack::Copies::run_both(packing_, unpacking_, copying); });
+                   [&] { pack::Copies::run_both(packing_, unpacking_, copying, likes_.shifts()); });
   wait_for(copying, stream, "exchange");
 }
 
@@ -585,10 +625,35 @@ exchange::PartExchange::PartExchange(const Communicator& communicator, const Gri
                                      const PartFilter& is_filled)
     : Exchange(std::make_unique<Plan>(communicator, grid, fields, options, is_filled)) {}
 
-void Exchange::start(Stream stream) { plan_->start(stream); }
+void Exchange::park(Exchange&& exchange, std::shared_ptr<void> kept) {
+  if (exchange.plan_ == nullptr) return;
+  const std::shared_ptr<exchange::Parking> parking = exchange.plan_->parking();
+  const std::uint64_t number = exchange.plan_->number();
+  parking->park(number, std::make_shared<std::pair<std::shared_ptr<void>, std::unique_ptr<Plan>>>(
+                            std::move(kept), std::move(exchange.plan_)));
+}
+
+std::vector<void*> Exchange::add(const FieldList& fields, const std::string& whose) {
+  return plan_->add(fields, whose);
+}
+void Exchange::start(Stream stream) { plan_->start({}, stream); }
 bool Exchange::progress() { return plan_->progress(); }
 void Exchange::finish(Stream stream) { plan_->finish(stream); }
-void Exchange::run(Stream stream) { plan_->run(stream); }
+void Exchange::run(Stream stream) { plan_->run({}, stream); }
+void Exchange::start(const FieldList& fields, Stream stream) {
+  plan_->start(plan_->likes().places_of(fields), stream);
+}
+void Exchange::run(const FieldList& fields, Stream stream) {
+  plan_->run(plan_->likes().places_of(fields), stream);
+}
+void Exchange::start_at(std::span<void* const> first_owned, Stream stream) {
+  plan_->likes().check_count(first_owned.size());
+  plan_->start(first_owned, stream);
+}
+void Exchange::run_at(std::span<void* const> first_owned, Stream stream) {
+  plan_->likes().check_count(first_owned.size());
+  plan_->run(first_owned, stream);
+}
 const ExchangeInfo& Exchange::info() const { return plan_->info(); }
 
 }  // namespace halocline

@@ -19,21 +19,25 @@ class Poison {
  public:
   /// For all that `messages` bring into fields, of which `memory` is the one they have in common.
   /// Throws resource.
-  Poison(const std::vector<PeerMessage>& messages, const FieldList& fields, Memory memory);
+  Poison(std::vector<PeerMessage> messages, const FieldList& fields, Memory memory);
   ~Poison();
   Poison(const Poison&) = delete;
   Poison& operator=(const Poison&) = delete;
 
   /// Fills these halos, in the order of a stream that may copy them.
-  void run(Stream stream) const { all_.run(stream); }
-  /// Fills the halos of fields that had no plan when this one was made: others may have been
-  /// exchanged.
-  void run_first(Stream stream) const { first_.run(stream); }
+  void run(Stream stream, pack::Shifts shifts) const { all_.run(stream, shifts); }
+  /// Fills the halos of those of the fields, or others like them, that have no plan yet: others may
+  /// have been exchanged. Waits. Throws resource.
+  void begin(const FieldList& fields, Stream stream);
 
  private:
-  std::vector<const std::byte*> fields_;
+  pack::Bundle bundle_for(const FieldList& fields) const;
+
+  std::vector<PeerMessage> messages_;
+  Memory memory_;
+  std::vector<const std::byte*> begun_;  // first owned cells of fields
   std::shared_ptr<void> source_;
-  pack::Copies all_, first_;
+  pack::Copies all_;
 };
 
 }  // namespace halocline::exchange

@@ -25,29 +25,33 @@ Copies::Copies(const std::vector<Bundle>& bundles, Direction direction, Memory m
   const bool is_gpus_alone = std::any_of(bundles.begin(), bundles.end(), [](const Bundle& bundle) {
     return bundle.flags.first != nullptr;
   });
-  if (gpu_reads(memory)) gpu_ = cuda::make_copies(bundles, direction, moves);
+  if (gpu_reads(memory)) {
+    gpu_ = cuda::make_copies(bundles, direction, moves);
+    widest_word_ = cuda::widest_word(*gpu_);
+  }
   if (host_reads(memory) && !(gpu_ != nullptr && is_gpus_alone))
     host_ = std::make_shared<HostCopies>(bundles, direction, moves);
 }
 
-void Copies::run(Stream stream) const {
+void Copies::run(Stream stream, Shifts shifts) const {
   if (empty_) return;
   if (stream.is_host()) {
     if (host_ == nullptr)
       throw Error(ErrorKind::usage,
                   "fields in device memory need a stream of their GPU, not the host's; pass "
                   "Stream::cuda(...) to start() and finish()");
-    host_->run();
+    host_->run(shifts);
   } else {
     if (gpu_ == nullptr)
       throw Error(ErrorKind::usage,
                   "fields in host memory need the host's stream; a GPU cannot read them");
-    cuda::run(gpu_.get(), nullptr, stream);
+    cuda::run(gpu_.get(), nullptr, stream, shifts);
   }
 }
 
-void Copies::run_both(const Copies& packing, const Copies& unpacking, Stream stream) {
-  cuda::run(packing.gpu_.get(), unpacking.gpu_.get(), stream);
+void Copies::run_both(const Copies& packing, const Copies& unpacking, Stream stream,
+                      Shifts shifts) {
+  cuda::run(packing.gpu_.get(), unpacking.gpu_.get(), stream, shifts);
 }
 
 }  // namespace halocline::pack

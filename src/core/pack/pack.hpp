@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <halocline/field.hpp>
@@ -16,10 +17,17 @@ namespace halocline::pack {
 
 /// One box of one field, and the offset of its bytes in a slot.
 struct FieldRuns {
-  std::byte* field;       ///< the field's first byte
-  std::vector<Run> runs;  ///< in the order of the slot
-  std::int64_t offset;    ///< in the slot
+  std::byte* field;        ///< the field's first byte
+  std::vector<Run> runs;   ///< in the order of the slot
+  std::int64_t offset;     ///< in the slot
+  std::size_t number = 0;  ///< of the field, see Shifts
 };
+
+/// The bytes that each field's memory is further on than when copies were listed, by the fields'
+/// numbers. Empty: they are where they were. Where a GPU copies, they are multiples of its widest
+/// word, and of most_moved_on_gpus fields at most.
+using Shifts = std::span<const std::int64_t>;
+inline constexpr std::size_t most_moved_on_gpus = 32;
 
 /// Flags of a message between GPUs, one for each chunk of its slot (device/port.hpp).
 struct Flags {
@@ -41,8 +49,8 @@ struct Bundle {
   Flags flags{};
 };
 
-/// Runs of a field that get the bytes of others in the same rank, in the order of both. Offsets are
-/// not used.
+/// Runs of a field that get the bytes of others of the same field, in the order of both. Offsets
+/// are not used.
 struct Move {
   FieldRuns from, to;
 };
@@ -67,20 +75,23 @@ class Copies {
   /// resource. Moves come after the bundles, from which neighbours wait for data.
   Copies(const std::vector<Bundle>& bundles, Direction direction, Memory memory,
          const std::vector<Move>& moves = {});
-  void run(Stream stream) const;
+  void run(Stream stream, Shifts shifts = {}) const;
   bool empty() const { return empty_; }
   std::int64_t bytes() const { return bytes_; }
   /// Returns whether a GPU copies, and all bundles have flags: then packing and unpacking can be
   /// one launch.
   bool all_signal() const { return empty_ || all_signal_; }
+  /// Returns the bytes of the widest words that a GPU copies; 1 if none does.
+  std::int64_t widest_word() const { return widest_word_; }
 
   /// Packs, then unpacks the neighbours' data, in one launch. Both must signal; `stream` is a
   /// GPU's.
-  static void run_both(const Copies& packing, const Copies& unpacking, Stream stream);
+  static void run_both(const Copies& packing, const Copies& unpacking, Stream stream,
+                       Shifts shifts = {});
 
  private:
   bool empty_ = true, all_signal_ = false;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, widest_word_ = 1;
   std::shared_ptr<const HostCopies> host_;
   std::shared_ptr<const cuda::Copies> gpu_;
 };

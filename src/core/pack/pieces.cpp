@@ -55,8 +55,10 @@ bool goes_on(const PieceSide& last, std::int64_t count, std::byte* next) {
   return count == 1 || next == last.first + count * last.stride;
 }
 
-/// Adds a piece to the last ones if it lies as far behind them as they behind each other.
-void add(std::vector<Pieces>& all, PieceSide from, PieceSide to, std::int64_t bytes) {
+/// Adds a piece to the last ones, of the same field, if it lies as far behind them as they behind
+/// each other.
+void add(std::vector<Pieces>& all, PieceSide from, PieceSide to, std::int64_t bytes,
+         std::size_t field) {
   if (!all.empty()) {
     Pieces& last = all.back();
     if (last.bytes == bytes && goes_on(last.from, last.count, from.first) &&
@@ -69,7 +71,7 @@ void add(std::vector<Pieces>& all, PieceSide from, PieceSide to, std::int64_t by
       return;
     }
   }
-  all.push_back({from, to, bytes, 1});
+  all.push_back({from, to, bytes, 1, field});
 }
 
 }  // namespace
@@ -87,8 +89,9 @@ std::vector<Pieces> pieces_of(const Bundle& bundle, Direction direction, std::by
     for (const Run& run : piece.runs) {
       if (run.bytes * run.count == 0) continue;
       const PieceSide of_field{piece.field + run.offset, run.stride}, of_slot{at, run.bytes};
-      all.push_back(direction == Direction::pack ? Pieces{of_field, of_slot, run.bytes, run.count}
-                                                 : Pieces{of_slot, of_field, run.bytes, run.count});
+      const bool packs = direction == Direction::pack;
+      all.push_back({packs ? of_field : of_slot, packs ? of_slot : of_field, run.bytes, run.count,
+                     piece.number});
       at += run.bytes * run.count;
     }
   }
@@ -107,13 +110,13 @@ std::vector<Pieces> pieces_of(const Move& move) {
         from.begins_piece() && to.begins_piece() && from.bytes_of_piece() == to.bytes_of_piece();
     const std::int64_t count = alike ? std::min(from.pieces_left(), to.pieces_left()) : 1;
     if (count > 1) {
-      all.push_back({from.side(), to.side(), from.bytes_of_piece(), count});
+      all.push_back({from.side(), to.side(), from.bytes_of_piece(), count, move.from.number});
       from.pass_pieces(count);
       to.pass_pieces(count);
       continue;
     }
     const std::int64_t bytes = std::min(from.rest_of_piece(), to.rest_of_piece());
-    add(all, from.side(), to.side(), bytes);
+    add(all, from.side(), to.side(), bytes, move.from.number);
     from.pass_bytes(bytes);
     to.pass_bytes(bytes);
   }

@@ -2,6 +2,7 @@
 #pragma once
 // The parts of bundles and moves: pieces of equal size, at equal distances on both sides.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,10 +16,11 @@ struct PieceSide {
   std::int64_t stride;  ///< bytes from a piece to the next
 };
 
-/// `count` pieces of `bytes` bytes each.
+/// `count` pieces of `bytes` bytes each, of the field of that number.
 struct Pieces {
   PieceSide from, to;
   std::int64_t bytes, count;
+  std::size_t field;
 };
 
 std::int64_t bytes_of(const FieldRuns& runs);

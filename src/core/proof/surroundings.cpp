@@ -14,6 +14,7 @@
 
 #include "base/files/small_files.hpp"
 #include "base/libraries/run_time_library.hpp"
+#include "base/process/mapped_files.hpp"
 #include "base/text/numbers.hpp"
 #include "comm/collectives.hpp"
 #include "device/gpu.hpp"
@@ -55,20 +56,6 @@ std::vector<std::string> gpu_names(const fs::path& root) {
     }
   }
   return {names.begin(), names.end()};
-}
-
-/// Returns the files of the MPI that this process has loaded: it is linked, so all of them are
-/// loaded before MPI_Init.
-std::vector<fs::path> files_of_mpi() {
-  std::set<fs::path> files;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t at = line.find('/');
-    if (at == std::string::npos) continue;
-    const fs::path path = line.substr(at);
-    if (path.filename().native().starts_with("libmpi")) files.insert(path);
-  }
-  return {files.begin(), files.end()};
 }
 
 /// Returns a path and its size: another build of the same version has another size, while copies of
@@ -162,8 +149,9 @@ Environment this_environment(const Variables& variables, const fs::path& root) {
   Environment environment;
   environment.variables = variables;
   environment.mpi = comm::library_version();
-  const std::vector<fs::path> mpi = files_of_mpi();
-  if (!mpi.empty()) environment.mpi_library = mpi.front().string();
+  // It is linked, so all of its files are loaded before MPI_Init.
+  const std::set<fs::path> mpi = mapped_files("libmpi");
+  if (!mpi.empty()) environment.mpi_library = mpi.begin()->string();
   for (const fs::path& file : mpi) environment.libraries.push_back(words_for(file));
   for (std::string& words :
        files_below_mpi(variables, folders_of_loader(variables, root, environment.mpi_library)))

@@ -25,6 +25,7 @@ namespace halocline::transport {
 struct Part {
   void* in_place = nullptr;
   std::int64_t bytes = 0;
+  std::size_t array = 0;  ///< number of the caller's array that has them in place
 };
 
 /// The data sent to and received from one peer in one exchange; there is one message per peer.
@@ -54,6 +55,9 @@ class Channel {
   /// Returns the buffers to write to: in this rank's memory, or the neighbour's. Null if in place.
   virtual Slots send_slots(std::size_t message) = 0;
   virtual Slots receive_slots(std::size_t message) = 0;
+  /// From the next start() on, parts in place are so many bytes further on than where they were
+  /// when the channel was opened, by the number of their array. Empty: none is.
+  virtual void shift(std::span<const std::int64_t> /*of_arrays*/) {}
   /// Sends the bytes written before this point of `stream`; never blocks the host. Begins the next
   /// epoch.
   virtual void start(Stream stream) = 0;
@@ -177,5 +181,7 @@ std::int64_t bytes_of(const std::vector<Part>& parts);
 std::vector<Message> not_in_place(std::vector<Message> messages);
 /// Returns the memory of a message in place, or null. Throws internal for a mixture.
 void* in_place(const std::vector<Part>& parts);
+/// Returns how many bytes further on the memory of a message in place is; 0 for others.
+std::int64_t shift_of(const std::vector<Part>& parts, std::span<const std::int64_t> of_arrays);
 
 }  // namespace halocline::transport

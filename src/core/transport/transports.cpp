@@ -88,4 +88,8 @@ void* in_place(const std::vector<Part>& parts) {
   return parts.size() == 1 ? parts.front().in_place : nullptr;
 }
 
+std::int64_t shift_of(const std::vector<Part>& parts, std::span<const std::int64_t> of_arrays) {
+  return of_arrays.empty() || in_place(parts) == nullptr ? 0 : of_arrays[parts.front().array];
+}
+
 }  // namespace halocline::transport

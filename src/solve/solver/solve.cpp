@@ -177,6 +177,7 @@ void SolveRun::choose_execution() {
                                                           .sweep = *sweep_,
                                                           .sweep_options = together,
                                                           .chosen = chosen_});
+  if (trial_of_passes_ && !trial_of_passes_->has_any()) trial_of_passes_.reset();
 }
 
 /// Tells where passes have fewer sweeps than the options allow.
@@ -194,8 +195,7 @@ void SolveRun::fill() {
   chosen_.runner->fill(sweep_options_.threads);
   note_files_not_read();
   note_passes();
-  run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads,
-                    trial_of_passes_ ? trial_of_passes_->sweeps_per_pass() : case_.sweeps_per_pass);
+  run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
@@ -251,9 +251,10 @@ void SolveRun::run_sweeps() {
   result_.setup_seconds = comm::max_over_ranks(communicator_, seconds_since(begun_));
 
   const auto [done, stopping] =
-      trial_of_passes_ ? trial_of_passes_->run(progress(), start(), *run_pauses_, notes_)
-                       : chosen_.runner->run(case_, chosen_.execution, progress(), start(),
-                                             run_pauses_->pauses());
+      trial_of_passes_
+          ? trial_of_passes_->run(progress(), start(), *run_pauses_, notes_)
+          : chosen_.runner->run(case_, chosen_.execution, progress(), start(),
+                                run_pauses_->pauses(chosen_.execution.sweeps_per_pass));
   result_.schedule = chosen_.execution.schedule->name();
   result_.halos_by_sweeps = chosen_.execution.schedule->halos_by_sweeps(*chosen_.runner);
   last_level_ = done.level;

@@ -58,10 +58,9 @@ Runner::Result TrialOfPasses::run(const Runner::AfterSweep& after_sweep, const R
   run_pauses_ = &run_pauses;
   at_ = start;
   Chosen& chosen = parts_.chosen;
-  Ends may_end;
-  if (sweeps_per_pass_ > 1)
-    may_end = [this](double seconds, std::int64_t sweeps) { return may_begin(seconds, sweeps); };
-  const Stretch singly = run_until(may_end, *chosen.runner, chosen.execution);
+  const Stretch singly =
+      run_until([this](double seconds, std::int64_t sweeps) { return may_begin(seconds, sweeps); },
+                *chosen.runner, chosen.execution);
   if (singly.is_last) return std::move(sum_);
   std::optional<Execution> passes;
   try {
@@ -136,7 +135,7 @@ TrialOfPasses::Stretch TrialOfPasses::run_until(const Ends& ends, Runner& runner
         parts_.communicator.rank() == 0 && ends && ends(seconds_since(begun), sweeps - at_.sweep);
     return mine ? Request::stop : Request::none;
   });
-  Pauses pauses = run_pauses_->pauses();
+  Pauses pauses = run_pauses_->pauses(execution.sweeps_per_pass);
   if (ends)
     pauses.is_requested = [&, others = pauses.is_requested](std::int64_t now) {
       sweeps = now;
@@ -147,8 +146,10 @@ TrialOfPasses::Stretch TrialOfPasses::run_until(const Ends& ends, Runner& runner
   // What is due after the same sweep is done when the next stretch begins.
   pauses.on_pause = [&, others = pauses.on_pause](std::int64_t now, std::size_t level,
                                                   Stopping& stopping) {
-    has_ended = is_asked && !is_others;
-    return has_ended ? Pauses::Next::end : others(now, level, stopping);
+    if (!is_asked || is_others) return others(now, level, stopping);
+    run_pauses_->end_check(now, level);
+    has_ended = run_pauses_->has_right_bits();
+    return Pauses::Next::end;
   };
   const Case& the_case = execution.sweeps_per_pass > 1 ? with_passes_ : parts_.the_case;
   Runner::Result done = runner.run(the_case, execution, after_sweep_, at_, pauses);

@@ -53,11 +53,11 @@ class TrialOfPasses {
   /// Waits until kernels that are being compiled are.
   ~TrialOfPasses() = default;
 
-  /// Returns the most sweeps of the passes to try; 1 if there are none to try.
-  std::int64_t sweeps_per_pass() const { return sweeps_per_pass_; }
+  /// Whether there are passes to try.
+  bool has_any() const { return sweeps_per_pass_ > 1; }
 
-  /// Runs the case as Runner::run() does, with these pauses. Notes why passes of several sweeps
-  /// could not be tried. Collective.
+  /// If there are: runs the case as Runner::run() does, with these pauses. Notes why passes of
+  /// several sweeps could not be tried. Collective.
   Runner::Result run(const Runner::AfterSweep& after_sweep, const RunState& start,
                      RunPauses& run_pauses, Notes& notes);
 

@@ -29,6 +29,7 @@ GpuMemory gpu_memory() { refuse(); }
 std::shared_ptr<void> allocate(Memory, std::int64_t) { refuse(); }
 std::shared_ptr<void> allocate_from_pool(std::int64_t) { refuse(); }
 Memory memory_of(const void*) { return Memory::host; }
+int gpu_of(const void*) { return 0; }
 
 std::shared_ptr<void> make_stream(Priority) { refuse(); }
 std::shared_ptr<void> make_event() { refuse(); }

@@ -331,6 +331,12 @@ Memory memory_of(const void* pointer) {
   }
 }
 
+int gpu_of(const void* pointer) {
+  cudaPointerAttributes facts{};
+  check(cudaPointerGetAttributes(&facts, pointer), "cudaPointerGetAttributes");
+  return facts.device;
+}
+
 std::shared_ptr<void> make_stream(Priority priority) {
   int lowest = 0, highest = 0;
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");

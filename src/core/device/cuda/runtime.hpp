@@ -35,6 +35,8 @@ std::shared_ptr<void> allocate(Memory memory, std::int64_t bytes);
 /// Allocates zeroed device memory from a pool. Throws unavailable if there are no pools.
 std::shared_ptr<void> allocate_from_pool(std::int64_t bytes);
 Memory memory_of(const void* pointer);
+/// Returns the number of the GPU whose memory it is.
+int gpu_of(const void* pointer);
 
 std::shared_ptr<void> make_stream(Priority priority);
 std::shared_ptr<void> make_event();

@@ -12,6 +12,8 @@ std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>&, Direction,
   throw Error(ErrorKind::unavailable, "this Halocline was built without CUDA");
 }
 
-void run(const Copies*, const Copies*, Stream) {}
+std::int64_t widest_word(const Copies&) { return 1; }
+
+void run(const Copies*, const Copies*, Stream, Shifts) {}
 
 }  // namespace halocline::pack::cuda

@@ -45,6 +45,25 @@ struct InOnePiece {
   }
 };
 
+/// Where fields lie now. Arguments of a kernel, which read its own memory.
+struct FieldShifts {
+  std::int64_t of[most_moved_on_gpus];
+};
+
+/// The bytes that a chunk's addresses on each side are shifted by.
+struct ChunkShifts {
+  const FieldShifts* fields;
+  std::int64_t slot;
+  bool from_field, to_field;
+
+  __device__ std::int64_t from(const Segment& segment) const {
+    return from_field ? fields->of[segment.field] : slot;
+  }
+  __device__ std::int64_t to(const Segment& segment) const {
+    return to_field ? fields->of[segment.field] : slot;
+  }
+};
+
 struct InOneSegment {
   const Segment& segment;
   std::int64_t from_shift, to_shift;
@@ -59,7 +78,7 @@ struct InOneSegment {
 struct InSegments {
   const Segment* segments;
   std::uint32_t count;
-  std::int64_t from_shift, to_shift;
+  ChunkShifts shifts;
 
   __device__ WordCopy at(std::uint32_t word, std::size_t word_bytes) const {
     // The last one that begins at the word or before.
@@ -72,7 +91,8 @@ struct InSegments {
       else
         high = middle;
     }
-    return InOneSegment{segments[low], from_shift, to_shift}.at(word, word_bytes);
+    const Segment& segment = segments[low];
+    return InOneSegment{segment, shifts.from(segment), shifts.to(segment)}.at(word, word_bytes);
   }
 };
 
@@ -104,20 +124,19 @@ __device__ void copy_long_words(const Chunk& chunk, const Words& words) {
   copy_words<std::uint32_t, words_per_thread>(chunk.words, words);
 }
 
-/// Copies a chunk, with its addresses on each side shifted by some bytes. Most chunks have one
-/// segment, and those of long rows one piece, which saves most of the work for addresses. A call,
-/// not inlined three times: a GPU that runs code once waits for the code, too.
+/// Copies a chunk, with its addresses on each side shifted. Most chunks have one segment, and those
+/// of long rows one piece, which saves most of the work for addresses. A call, not inlined three
+/// times: a GPU that runs code once waits for the code, too.
 template <unsigned words_per_thread>
 __device__ __attribute__((noinline)) void copy_chunk(const Chunk& chunk, const Segment& first,
-                                                     const Segment* segments,
-                                                     std::int64_t from_shift,
-                                                     std::int64_t to_shift) {
+                                                     const Segment* segments, ChunkShifts shifts) {
   if (chunk.segments > 1 || chunk.word_bytes < 4) {
-    const InSegments words{segments + chunk.first_segment, chunk.segments, from_shift, to_shift};
+    const InSegments words{segments + chunk.first_segment, chunk.segments, shifts};
     if (chunk.word_bytes == 1) return copy_words<std::uint8_t, 1>(chunk.words, words);
     if (chunk.word_bytes == 2) return copy_words<std::uint16_t, 1>(chunk.words, words);
     return copy_long_words<words_per_thread>(chunk, words);
   }
+  const std::int64_t from_shift = shifts.from(first), to_shift = shifts.to(first);
   if (first.is_one_piece())
     return copy_long_words<words_per_thread>(
         chunk, InOnePiece{first.from.first + from_shift, first.to.first + to_shift});
@@ -155,11 +174,12 @@ class Turns {
     next_epoch_ = list_.epochs[at_ + gridDim.x] + 1;
   }
   template <unsigned words_per_thread>
-  __device__ void copy(bool packs) const {
+  __device__ void copy(bool packs, const FieldShifts& fields) const {
     const bool is_odd = chunk().flag != nullptr && epoch_ % 2 != 0;
-    const std::int64_t shift = is_odd ? chunk().to_odd : 0;
-    copy_chunk<words_per_thread>(chunk(), turn().first, list_.segments, packs ? 0 : shift,
-                                 packs ? shift : 0);
+    const bool is_within = chunk().is_within != 0;
+    copy_chunk<words_per_thread>(
+        chunk(), turn().first, list_.segments,
+        {&fields, is_odd ? chunk().to_odd : 0, packs || is_within, !packs || is_within});
   }
   /// The work of one thread after all threads have stored.
   class Signal {
@@ -212,7 +232,7 @@ class Turns {
 /// wait for those.
 template <unsigned words_per_thread>
 __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
-    copy_lists(List packing, List unpacking) {
+    copy_lists(List packing, List unpacking, const __grid_constant__ FieldShifts fields) {
   device::cuda::let_next_begin();
   __shared__ ListedChunk turns_to_pack[2], turns_to_unpack[2];
   __shared__ bool has_come;
@@ -223,7 +243,7 @@ __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
   __syncthreads();
   while (!to_pack.ended()) {
     to_pack.look_ahead();
-    to_pack.copy<words_per_thread>(true);
+    to_pack.copy<words_per_thread>(true, fields);
     // Read now: the others continue, and this turn's memory is used again, while one thread raises
     // it.
     const Turns::Signal signal(to_pack);
@@ -236,7 +256,7 @@ __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
     __syncthreads();
     if (!has_come) continue;
     to_unpack.look_ahead();
-    to_unpack.copy<words_per_thread>(false);
+    to_unpack.copy<words_per_thread>(false, fields);
     to_unpack.go_on();
   }
   for (; !to_unpack.ended(); to_unpack.go_on()) {
@@ -244,11 +264,11 @@ __global__ void __launch_bounds__(block_threads, blocks_per_multiprocessor)
     to_unpack.look_ahead();
     if (threadIdx.x == 0) has_come = to_unpack.await();
     __syncthreads();
-    if (has_come) to_unpack.copy<words_per_thread>(false);
+    if (has_come) to_unpack.copy<words_per_thread>(false, fields);
   }
 }
 
-using Kernel = void (*)(List, List);
+using Kernel = void (*)(List, List, FieldShifts);
 
 /// A list in the current GPU's memory.
 template <class Item>
@@ -275,8 +295,10 @@ class Copies {
     lister.take_messages_in_turn();
     add_moves(lister, moves);
     count_ = static_cast<std::int64_t>(lister.chunks().size());
-    for (const ListedChunk& listed : lister.chunks())
+    for (const ListedChunk& listed : lister.chunks()) {
       has_long_chunks_ |= listed.chunk.words > block_threads;
+      widest_word_ = std::max<std::int64_t>(widest_word_, listed.chunk.word_bytes);
+    }
     device::cuda::load(copy_lists<most_words_per_thread>);
     device::cuda::load(copy_lists<fewest_words_per_thread>);
     chunks_ = on_gpu(lister.chunks());
@@ -296,6 +318,7 @@ class Copies {
   }
   /// Whether threads have more than one word each.
   bool has_long_chunks() const { return has_long_chunks_; }
+  std::int64_t widest_word() const { return widest_word_; }
   Direction direction() const { return direction_; }
   device::cuda::Start start() const { return start_; }
 
@@ -318,7 +341,7 @@ class Copies {
   std::int64_t multiprocessors_;
   device::cuda::Start start_;
   bool signals_ = false, has_long_chunks_ = false;
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, widest_word_ = 1;
   std::shared_ptr<void> chunks_, epochs_, segments_;
 };
 
@@ -327,8 +350,12 @@ std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Di
   return std::make_shared<Copies>(bundles, direction, moves);
 }
 
-void run(const Copies* first, const Copies* second, Stream stream) {
+std::int64_t widest_word(const Copies& copies) { return copies.widest_word(); }
+
+void run(const Copies* first, const Copies* second, Stream stream, Shifts shifts) {
   List packing{}, unpacking{};
+  FieldShifts fields{};
+  std::copy(shifts.begin(), shifts.end(), fields.of);
   std::int64_t blocks = 0, most = device::cuda::most_blocks;
   auto start = device::cuda::Start::after_all;
   bool has_long_chunks = false;
@@ -344,7 +371,7 @@ void run(const Copies* first, const Copies* second, Stream stream) {
   const Kernel kernel =
       has_long_chunks ? copy_lists<most_words_per_thread> : copy_lists<fewest_words_per_thread>;
   device::cuda::launch({start}, kernel, device::cuda::blocks_for(blocks, 1, most), block_threads,
-                       stream, packing, unpacking);
+                       stream, packing, unpacking, fields);
 }
 
 }  // namespace halocline::pack::cuda

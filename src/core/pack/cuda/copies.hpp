@@ -2,6 +2,7 @@
 #pragma once
 // Copies by a GPU.
 
+#include <cstdint>
 #include <memory>
 
 #include "pack/pack.hpp"
@@ -12,7 +13,10 @@ namespace halocline::pack::cuda {
 std::shared_ptr<const Copies> make_copies(const std::vector<Bundle>& bundles, Direction direction,
                                           const std::vector<Move>& moves);
 
+/// Returns the bytes of the widest words that they copy; at least 1.
+std::int64_t widest_word(const Copies& copies);
+
 /// Queues the copies in one launch: packing and moves, then unpacking. Either may be null.
-void run(const Copies* first, const Copies* second, Stream stream);
+void run(const Copies* first, const Copies* second, Stream stream, Shifts shifts);
 
 }  // namespace halocline::pack::cuda

@@ -19,6 +19,7 @@ constexpr std::int64_t longest_piece = 16384, most_pieces = 32768;
 struct Groups {
   SegmentSide from, to;
   std::int64_t bytes, count;  ///< of a piece; pieces of a group
+  std::size_t field;          ///< its number
   std::int64_t groups = 1;
   bool has_twin = false;
 
@@ -47,7 +48,8 @@ bool continues(const SegmentSide& last, const Groups& all, const PieceSide& next
 /// Whether pieces are as far from those before them as those from each other. In a slot there must
 /// be no gap between groups, so that a byte's place in it is its number.
 bool continue_groups(const Groups& last, const Pieces& next, SlotSide slot) {
-  if (last.bytes != next.bytes || last.count != next.count) return false;
+  if (last.field != next.field || last.bytes != next.bytes || last.count != next.count)
+    return false;
   if (next.bytes > longest_piece || next.count > most_pieces) return false;
   if (slot != nullptr) {
     const SegmentSide& side = slot == &Pieces::from ? last.from : last.to;
@@ -63,7 +65,8 @@ std::vector<Groups> groups_of(const std::vector<Pieces>& all, SlotSide slot = nu
       groups.push_back({{pieces.from.first, pieces.from.stride, 0, 0},
                         {pieces.to.first, pieces.to.stride, 0, 0},
                         pieces.bytes,
-                        pieces.count});
+                        pieces.count,
+                        pieces.field});
       continue;
     }
     Groups& last = groups.back();
@@ -83,8 +86,9 @@ bool are_near(const SegmentSide& a, const SegmentSide& b) {
 
 bool are_twins(const Groups& a, const Groups& b) {
   constexpr std::int64_t longest = 16;
-  return a.bytes <= longest && a.count > 1 && a.bytes == b.bytes && a.count == b.count &&
-         a.groups == b.groups && are_near(a.from, b.from) && are_near(a.to, b.to);
+  return a.field == b.field && a.bytes <= longest && a.count > 1 && a.bytes == b.bytes &&
+         a.count == b.count && a.groups == b.groups && are_near(a.from, b.from) &&
+         are_near(a.to, b.to);
 }
 
 /// Joins groups of short pieces, in the same rows of a field, to one whose words take turns.
@@ -143,6 +147,8 @@ struct Cut {
     Segment segment{};
     segment.before = before;
     segment.has_twin = all.has_twin ? 1 : 0;
+    // Where there are more fields, none of them moves.
+    if (all.field < most_moved_on_gpus) segment.field = static_cast<std::uint16_t>(all.field);
     segment.per_piece = segment.per_group = Divisor::of_all();
     if (is_in_one_piece()) {
       segment.from = begin(all.from, in_group, within);
@@ -242,7 +248,9 @@ void Lister::add(const std::vector<Move>& moves, std::int64_t least, std::int64_
   std::int64_t word = 0, room = 0;
   const auto end_chunk = [&] {
     if (!cuts.empty()) {
-      add_chunk({}, cuts, word);
+      Chunk within{};
+      within.is_within = 1;
+      add_chunk(within, cuts, word);
       epochs_.push_back(0);
     }
     cuts.clear();

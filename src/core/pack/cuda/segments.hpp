@@ -64,7 +64,8 @@ struct Segment {
   std::uint32_t skip_words;      ///< of the first word's piece, before it
   std::uint32_t skip_pieces;     ///< of its group
   std::uint32_t before;          ///< words of the chunk before the segment
-  std::uint32_t has_twin;        ///< 1 or 0
+  std::uint16_t has_twin;        ///< 1 or 0
+  std::uint16_t field;           ///< its number
 
   HALOCLINE_ON_BOTH bool is_one_piece() const { return per_piece.is_of_all() && has_twin == 0; }
 };
@@ -97,6 +98,7 @@ struct Chunk {
   int message;
   std::uint32_t first_segment, segments;
   std::uint32_t words, word_bytes;
+  std::uint32_t is_within;  ///< 1: both sides are in fields; 0: one is in a slot
 };
 
 /// With its first segment, usually the only one.

@@ -10,7 +10,7 @@ namespace halocline::pack {
 namespace {
 
 /// Addresses on each side are shifted by some bytes.
-void copy(const Pieces& pieces, std::int64_t from_shift = 0, std::int64_t to_shift = 0) {
+void copy(const Pieces& pieces, std::int64_t from_shift, std::int64_t to_shift) {
   copy_pieces(pieces.to.first + to_shift, pieces.to.stride, pieces.from.first + from_shift,
               pieces.from.stride, pieces.bytes, pieces.count);
 }
@@ -31,14 +31,20 @@ HostCopies::HostCopies(const std::vector<Bundle>& bundles, Direction direction,
   });
 }
 
-void HostCopies::run() const {
+void HostCopies::run(Shifts shifts) const {
   const bool packs = direction_ == Direction::pack;
+  const auto of_field = [&](const Pieces& pieces) {
+    return shifts.empty() ? 0 : shifts[pieces.field];
+  };
   for (const Packed& packed : packed_) {
     const bool is_odd = packed.epoch != nullptr && (*packed.epoch + (packs ? 1 : 0)) % 2 != 0;
     const std::int64_t shift = is_odd ? packed.to_odd : 0;
-    for (const Pieces& pieces : packed.pieces) copy(pieces, packs ? 0 : shift, packs ? shift : 0);
+    for (const Pieces& pieces : packed.pieces) {
+      const std::int64_t moved = of_field(pieces);
+      copy(pieces, packs ? moved : shift, packs ? shift : moved);
+    }
   }
-  for (const Pieces& pieces : moved_) copy(pieces);
+  for (const Pieces& pieces : moved_) copy(pieces, of_field(pieces), of_field(pieces));
 }
 
 }  // namespace halocline::pack

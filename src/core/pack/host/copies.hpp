@@ -14,7 +14,7 @@ class HostCopies {
  public:
   HostCopies(const std::vector<Bundle>& bundles, Direction direction,
              const std::vector<Move>& moves);
-  void run() const;
+  void run(Shifts shifts) const;
 
  private:
   /// A bundle's pieces, with the even slot.

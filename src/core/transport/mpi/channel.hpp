@@ -4,7 +4,9 @@
 
 #include <mpi.h>
 
+#include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,15 +27,25 @@ class MpiChannel final : public Channel, private comm::InFlight {
   Slots receive_slots(std::size_t message) override {
     return {receive_[message], receive_[message]};
   }
+  void shift(std::span<const std::int64_t> of_arrays) override;
   void start(Stream stream) override;
   bool progress() override;
   void finish(Stream stream) override;
 
  private:
   comm::State& state() const { return communicator_.state(); }
+  /// Persistent requests: all receives, then all sends. Their addresses are fixed.
+  struct Requests {
+    std::vector<std::int64_t> shifts;  ///< of the arrays that they are for
+    std::vector<MPI_Request> all;
+  };
+
   std::byte* buffer_for(const std::vector<Part>& parts, Memory memory);
+  Requests make_requests(std::span<const std::int64_t> of_arrays);
   template <class Init>
-  void create(int peer, int tag, std::byte* bytes, std::int64_t count, Init init);
+  void create(std::vector<MPI_Request>& requests, int peer, std::byte* bytes, std::int64_t count,
+              Init init) const;
+  std::vector<MPI_Request>& requests() { return sets_.front().all; }
   void post();
   void move_on() override;
   bool all_done();
@@ -46,7 +58,9 @@ class MpiChannel final : public Channel, private comm::InFlight {
   const char* wait_site_;
   std::vector<std::shared_ptr<void>> buffers_;
   std::vector<std::byte*> send_, receive_;
-  std::vector<MPI_Request> requests_;             // all receives, then all sends
+  int tag_;
+  bool has_parts_in_place_ = false;
+  std::list<Requests> sets_;                      // those in use first, then those used last
   std::vector<std::size_t> receive_requests_of_;  // end of each message's receives
   std::vector<std::size_t> send_requests_of_;
   std::int64_t sent_bytes_ = 0;

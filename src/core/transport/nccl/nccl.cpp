@@ -113,6 +113,14 @@ class NcclChannel final : public Channel, private Connection::User {
   Slots send_slots(std::size_t message) override { return slots_of(send_[message]); }
   Slots receive_slots(std::size_t message) override { return slots_of(receive_[message]); }
 
+  void shift(std::span<const std::int64_t> of_arrays) override {
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      if (send_[m].in_place != nullptr) send_[m].offset = shift_of(messages_[m].send, of_arrays);
+      if (receive_[m].in_place != nullptr)
+        receive_[m].offset = shift_of(messages_[m].receive, of_arrays);
+    }
+  }
+
   void start(Stream stream) override {
     connection_->check_async();
     is_started_ = true;
@@ -157,14 +165,14 @@ class NcclChannel final : public Channel, private Connection::User {
     group.end();
   }
 
-  /// The memory of a message: in place, or at an offset in that of all slots.
+  /// The memory of a message: at an offset from a place of the caller's, or in that of all slots.
   struct Place {
-    void* in_place;
+    std::byte* in_place;
     std::int64_t offset;
   };
 
   static Place place(const std::vector<Part>& parts, std::int64_t& bytes) {
-    if (void* const there = in_place(parts)) return {there, 0};
+    if (void* const there = in_place(parts)) return {static_cast<std::byte*>(there), 0};
     constexpr std::int64_t line_bytes = 128;
     const std::int64_t offset = bytes;
     bytes += (bytes_of(parts) + line_bytes - 1) / line_bytes * line_bytes;
@@ -174,7 +182,9 @@ class NcclChannel final : public Channel, private Connection::User {
   std::byte* slot(const Place& of) const {
     return (window_ ? window_->mine() : static_cast<std::byte*>(slots_.get())) + of.offset;
   }
-  void* memory_of(const Place& of) const { return of.in_place ? of.in_place : slot(of); }
+  void* memory_of(const Place& of) const {
+    return of.in_place != nullptr ? of.in_place + of.offset : slot(of);
+  }
   Slots slots_of(const Place& of) const {
     if (of.in_place != nullptr) return {};
     return {slot(of), slot(of)};

@@ -28,6 +28,7 @@ struct Chunk {
   std::size_t message;
   std::byte* host;
   std::byte* gpu;  // null if packing writes, or unpacking reads, host memory
+  std::byte* gpu_at_first;
   std::int64_t bytes;
   std::unique_ptr<device::Event> staged;  // of a piece to send: reached when it is in host memory
   enum class State { idle, moving, done } state = State::idle;
@@ -61,6 +62,15 @@ class StagedChannel final : public Channel, private comm::InFlight {
   }
   Slots receive_slots(std::size_t message) override {
     return {receive_slots_[message], receive_slots_[message]};
+  }
+
+  void shift(std::span<const std::int64_t> of_arrays) override {
+    for (Chunk& piece : sends_)
+      if (piece.gpu != nullptr)
+        piece.gpu = piece.gpu_at_first + shift_of(messages_[piece.message].send, of_arrays);
+    for (Chunk& piece : receives_)
+      if (piece.gpu != nullptr)
+        piece.gpu = piece.gpu_at_first + shift_of(messages_[piece.message].receive, of_arrays);
   }
 
   void start(Stream stream) override {
@@ -131,6 +141,7 @@ class StagedChannel final : public Channel, private comm::InFlight {
       pieces.push_back({.message = message,
                         .host = host + at,
                         .gpu = direct ? nullptr : gpu + at,
+                        .gpu_at_first = direct ? nullptr : gpu + at,
                         .bytes = std::min(most, bytes - at),
                         .staged = std::make_unique<device::Event>()});
       at += most;

@@ -105,8 +105,7 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const std::size_t last_level = level_of(counted, run, stepper, runner.sweep());
   link::wait_for(runner.communicator(), stream);
   // Throws if a kernel gave up waiting for a neighbour.
-  for (std::int64_t level = 0; level < runner.exchange().levels(); ++level)
-    runner.exchange().progress(level);
+  runner.exchange().progress();
   stepper.check();
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());

@@ -29,8 +29,7 @@ RunPauses::RunPauses(const Communicator& communicator, const Case& the_case,
   if (options.checkpoint) checkpoints_.emplace(writer_->communicator(), the_case, options, problem);
 }
 
-void RunPauses::open(const Runner& runner, const Target& target, int threads,
-                     std::int64_t sweeps_of_check) {
+void RunPauses::open(const Runner& runner, const Target& target, int threads) {
   runner_ = &runner;
   target_ = &target;
   threads_ = threads;
@@ -45,9 +44,7 @@ void RunPauses::open(const Runner& runner, const Target& target, int threads,
                        fields_of({.output = case_.output_every.has_value(),
                                   .checkpoint = checkpoints_.has_value()}),
                        target);
-  if (!options_.verify_every) return;
-  spot_check_.emplace(case_, grid);
-  sweeps_of_check_ = std::min(*options_.verify_every, sweeps_of_check);
+  if (options_.verify_every) spot_check_.emplace(case_, grid);
 }
 
 std::string RunPauses::reason_to_stop() const {
@@ -62,7 +59,8 @@ Request RunPauses::request() const {
   return is_time ? Request::checkpoint : Request::none;
 }
 
-Pauses RunPauses::pauses() {
+Pauses RunPauses::pauses(std::int64_t sweeps_per_pass) {
+  if (options_.verify_every) sweeps_of_check_ = std::min(*options_.verify_every, sweeps_per_pass);
   Pauses pauses{.on_pause = [this](std::int64_t sweeps, std::size_t level, Stopping& stopping) {
     return pause(sweeps, level, stopping);
   }};
@@ -75,6 +73,12 @@ Pauses RunPauses::pauses() {
   if (checks_values()) pauses.intervals.push_back(sweeps_between_looks);
   if (spot_check_) pauses.later = Pauses::Later{*options_.verify_every, sweeps_of_check_};
   return pauses;
+}
+
+void RunPauses::end_check(std::int64_t sweeps, std::size_t level) {
+  if (!spot_check_) return;
+  check_bits(sweeps, runner_->levels()[level]);
+  spot_check_->give_up();
 }
 
 std::vector<RunPauses::Interval> RunPauses::intervals() const {

@@ -39,14 +39,16 @@ class RunPauses {
   RunPauses(const RunPauses&) = delete;
   RunPauses& operator=(const RunPauses&) = delete;
 
-  /// Takes the memory that pauses need. Checks of bits repeat as many sweeps as a pass may have.
-  /// The parts must outlive it.
-  void open(const Runner& runner, const Target& target, int threads, std::int64_t sweeps_of_check);
+  /// Takes the memory that pauses need. The parts must outlive it.
+  void open(const Runner& runner, const Target& target, int threads);
   /// Goes on with another runner of the same grid, which must outlive it. Not collective.
   void follow(const Runner& runner) { runner_ = &runner; }
-  /// Returns when a loop pauses, and for which work. Failures are kept, unless another rank is
-  /// lost.
-  Pauses pauses();
+  /// Returns when a loop by passes of at most so many sweeps pauses, and for which work. Checks of
+  /// bits repeat as many sweeps. Failures are kept, unless another rank is lost.
+  Pauses pauses(std::int64_t sweeps_per_pass);
+  /// Ends the check that has begun, for a loop of other passes: after `sweeps` it compares, if that
+  /// is due, or gives it up. Collective.
+  void end_check(std::int64_t sweeps, std::size_t level);
   /// Ends the work in parallel with the sweeps, and checks the last of them, whose level this is.
   /// Throws communication if another rank was lost meanwhile.
   void finish(std::int64_t sweeps, const Level& level);

@@ -29,6 +29,8 @@ class SpotCheck {
   /// Returns the first cell that differs, "cell (3, 5) of field 'u' is 1, but the reference gives
   /// 2"; empty if none does.
   std::string compare(const Level& level, std::int64_t sweeps);
+  /// Forgets the box that was taken.
+  void give_up() { taken_for_.reset(); }
 
   std::int64_t sweeps_checked() const { return sweeps_checked_; }
   /// Of all sweeps checked. 0: the part is too narrow for cells that read this rank's cells alone.

@@ -40,7 +40,7 @@ class OverlapStepper final : public PassStepper {
     runner().exchange().start(step.level, Stream::host());
     fill_ghosts(step, stencil::Ghosts::Beside::owned, Stream::host());
     sweep_with_progress(step, interior);
-    runner().exchange().finish(step.level, Stream::host());
+    runner().exchange().finish(Stream::host());
     fill_ghosts(step, stencil::Ghosts::Beside::held, Stream::host());
     Part part = interior.empty() ? Part::first : Part::more;
     for (const Box& box : rim)
@@ -58,7 +58,7 @@ class OverlapStepper final : public PassStepper {
       slab.lower[axis] = at;
       slab.upper[axis] = std::min(at + layers, interior.upper[axis]);
       sweep(step.pass, slab, at == interior.lower[axis] ? Part::first : Part::more, Stream::host());
-      runner().exchange().progress(step.level);
+      runner().exchange().progress();
     }
   }
 
@@ -90,7 +90,7 @@ class OverlapStepper final : public PassStepper {
     pass.is_last = rim.empty();
     if (rim.empty()) pass.reduction = reduction;
     if (!interior.empty()) clock().time(stream, 0, [&] { sweep.run(pass, stream); });
-    runner().exchange().finish(step.level, branch);
+    runner().exchange().finish(branch);
     // Ghosts next to owned cells are filled again, with the same values.
     fill_ghosts(step, stencil::Ghosts::Beside::held, branch);
     for (std::size_t box = 0; box < rim.size(); ++box) {

@@ -236,8 +236,9 @@ class PassWalk {
     });
     for (int o = 0; o < outputs; ++o) {
       out_[o] = work_.out[o].cell + column_ + (row - sweeps * lag) * work_.out[o].step[1];
-      before_[o] =
-          work_.before[o].cell + column_ + (row - (sweeps - 1) * lag) * work_.before[o].step[1];
+      if (work_.before[o].cell != nullptr)
+        before_[o] =
+            work_.before[o].cell + column_ + (row - (sweeps - 1) * lag) * work_.before[o].step[1];
     }
   }
 
