@@ -37,6 +37,7 @@ class Model(NamedTuple):
     broken: str = ""
     faults: tuple = ()  # any of which is to be found
     file: str = "port.pml"
+    numbers: int = 1  # that a rank sends at once
 
 
 MODELS = [
@@ -58,6 +59,9 @@ MODELS = [
      (OVERWRITTEN, TOO_EARLY)),
     ("one place for a rank's number", 2, 4, "ONE_PLACE", (OVERWRITTEN, TOO_EARLY)),
     ("numbers are read without a look at their reductions", 2, 4, "READ_BEFORE_WAIT", (TOO_EARLY,)),
+]] + [Model(name, *rest, file="all_reduce.pml", numbers=2) for name, *rest in [
+    ("2 ranks meet 7 times, mostly with 2 numbers", 2, 7),
+    ("one number is looked at for all", 2, 4, "LOOK_AT_FIRST", (TOO_EARLY,)),
 ]] + [Model(name, *rest, file="chunks.pml") for name, *rest in [
     ("2 GPUs exchange chunks in 4 kernels", 2, 4),
     ("the flag overtakes the chunk", 2, 4, "FLAG_OVERTAKES_DATA", (TOO_EARLY,)),
@@ -96,7 +100,7 @@ def search(model, folder, end):
     """Returns pan's output; raises RuntimeError if there was no search to its end."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    macros = [f"-DRANKS={model.ranks}", f"-DSWEEPS={model.sweeps}"]
+    macros = [f"-DRANKS={model.ranks}", f"-DSWEEPS={model.sweeps}", f"-DNUMBERS={model.numbers}"]
     if model.broken:
         macros.append(f"-D{model.broken}")
     compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
