@@ -2,6 +2,7 @@
 ! The solver of cartesian_cpp.cpp in Fortran: MPI_Cart_create has x first, pointers to two time levels swap.
 program cartesian_fortran
   use, intrinsic :: iso_fortran_env, only: real64, int64
+  use, intrinsic :: iso_c_binding, only: c_loc
   use mpi
   use halocline
   implicit none

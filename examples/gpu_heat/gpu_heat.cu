@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     for (long long s = 0; s < *sweeps; ++s) {
       halos.start(s % 2, stream);                                // after what is in the stream
       sweep(levels[s % 2], levels[1 - s % 2], grid.interior());  // needs no halo
-      halos.finish(s % 2, stream);
+      halos.finish(stream);
       for (const Box& box : grid.boundary()) sweep(levels[s % 2], levels[1 - s % 2], box);
     }
     double value = 0;

@@ -122,6 +122,8 @@ Recorder& recorder(const Communicator& communicator) { return communicator.state
 MpiFamily family() {
 #ifdef OPEN_MPI
   return MpiFamily::open_mpi;
+#elif defined(MPI_ABI_VERSION)  // in both families: the library tells
+  return library_version().starts_with("Open MPI") ? MpiFamily::open_mpi : MpiFamily::mpich;
 #else
   return MpiFamily::mpich;
 #endif

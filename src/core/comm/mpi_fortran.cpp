@@ -11,8 +11,16 @@
 namespace halocline {
 namespace {
 
-// NOLINTNEXTLINE(misc-redundant-expression): another type in other MPIs
-static_assert(sizeof(MPI_Fint) == sizeof(int), "bindings hold communicators as int");
+/// The ABI that MPIs share has numbers of handles, but no type of Fortran.
+MPI_Comm communicator_of(int number) {
+#ifdef MPI_ABI_VERSION
+  return MPI_Comm_fromint(number);
+#else
+  // NOLINTNEXTLINE(misc-redundant-expression): another type in other MPIs
+  static_assert(sizeof(MPI_Fint) == sizeof(int), "bindings hold communicators as int");
+  return MPI_Comm_f2c(number);
+#endif
+}
 
 using Duplicates = std::vector<Communicator>;
 
@@ -49,7 +57,7 @@ Duplicates& duplicates_of(MPI_Comm source) {
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options) {
   comm::require_mpi();
   comm::require_same_mpi();
-  const MPI_Comm source = MPI_Comm_f2c(communicator);
+  const MPI_Comm source = communicator_of(communicator);
   if (source == MPI_COMM_NULL) return from_mpi(source, options);  // which refuses it
   Duplicates& duplicates = duplicates_of(source);
   for (const Communicator& one : duplicates)

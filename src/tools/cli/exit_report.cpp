@@ -7,10 +7,12 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
-#include <random>
 
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
+
+#include <halocline/error.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/print.hpp"
@@ -51,8 +53,11 @@ void report_library_exit() {
 }  // namespace
 
 Start new_start(int ranks) {
-  std::random_device random;
-  return {ranks, (std::uint64_t{random()} << 32) | random()};
+  // std::random_device of a libstdc++ that is linked in needs a newer libc than all else.
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    throw Error(ErrorKind::resource, "the system gave no random number");
+  return {ranks, number};
 }
 
 std::string mark_of(const Start& start) {
