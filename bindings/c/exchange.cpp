@@ -110,7 +110,7 @@ halocline_status halocline_exchange_destroy(halocline_exchange** exchange) {
 }
 
 halocline_status halocline_exchange_park(halocline_exchange** exchange) {
-  return guarded([&] {
+  return binding::guarded_beside_others([&] {
     halocline_exchange*& handle = required(exchange, "the address of the exchange");
     if (handle == nullptr) return;
     const std::shared_ptr<halocline_exchange> all(std::exchange(handle, nullptr));

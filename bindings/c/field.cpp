@@ -68,7 +68,8 @@ halocline_status halocline_field_create(const halocline_grid* grid,
     const halocline_field_options given = checked(options, "halocline_field_options");
     if (is_asked(given))
       throw Error(ErrorKind::usage,
-                  "memory 'auto' is for arrays that there are: name the memory to allocate");
+                  "memory 'auto' is for arrays that exist already (halocline_field_wrap): name the "
+                  "memory to allocate");
     const FieldStorage storage(on.grid, given.element_bytes, options_from(given, on.grid));
     result = new halocline_field{on, storage, lead_in(storage)};
   });

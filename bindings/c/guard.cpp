@@ -46,7 +46,7 @@ std::atomic<bool> is_forked = false;
 
 }  // namespace
 
-Inside::Inside() {
+void refuse_forks() {
   // From the first call on: a process may fork before, and its children begin.
   static const int watches_forks = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   static_cast<void>(watches_forks);
@@ -54,6 +54,10 @@ Inside::Inside() {
     throw Error(ErrorKind::usage,
                 "this process was forked from one that uses Halocline, and MPI and GPUs do not "
                 "work in it; start processes before the first call, or as ranks with mpiexec");
+}
+
+Inside::Inside() {
+  refuse_forks();
   const void* inside = nullptr;
   is_outermost_ = thread_inside.compare_exchange_strong(inside, &this_thread);
   if (!is_outermost_ && inside != &this_thread)

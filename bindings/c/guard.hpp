@@ -42,6 +42,21 @@ halocline_status guarded(const Work& work) noexcept {
   }
 }
 
+/// Throws usage in a process that was forked from one that has made calls.
+void refuse_forks();
+
+/// Runs a call that any thread may make at any time, and returns its status.
+template <class Work>
+halocline_status guarded_beside_others(const Work& work) noexcept {
+  try {
+    refuse_forks();
+    work();
+    return HALOCLINE_OK;
+  } catch (...) {
+    return status_of_exception();
+  }
+}
+
 /// Throws usage for a handle that no _create or _wrap has set; `what` is its noun: "grid".
 template <class Handle>
 Handle& made(Handle* handle, const char* what) {

@@ -72,10 +72,11 @@ using FieldList = std::vector<std::reference_wrapper<const FieldStorage>>;
 class Exchange {
  public:
   /// Plans the exchange, opens transports and, where "auto" has a choice, times them. Collective.
-  /// The exchange owns its buffers; the fields' memory must outlive it. Throws, on every rank,
-  /// usage if the ranks' plans differ (the message names the difference), a field is listed twice,
-  /// or a width exceeds a field's halo or a neighbour's cells (the message names a process grid
-  /// that fits, if there is one); unavailable if the named transport cannot reach a peer.
+  /// The exchange owns its buffers; the fields' memory must outlive it, unless each call names the
+  /// arrays. Throws, on every rank, usage if the ranks' plans differ (the message names the
+  /// difference), a field is listed twice, or a width exceeds a field's halo or a neighbour's cells
+  /// (the message names a process grid that fits, if there is one); unavailable if the named
+  /// transport cannot reach a peer.
   Exchange(const Communicator& communicator, const Grid& grid, const FieldList& fields,
            const ExchangeOptions& options = {});
   /// Waits, within the wait limit, for an exchange still in flight. Collective: all ranks destroy
@@ -100,8 +101,8 @@ class Exchange {
   /// kind of memory of one of them, in their order. They may be others at each call, and on each
   /// rank; finish() fills those of start(). A CUDA graph keeps the arrays that it was recorded
   /// with. Costs no more than with the plan's own, whose memory need not exist any more. Throws
-  /// usage if an array differs, or if GPUs copy and its address and that of the plan's field differ
-  /// by no multiple of 16 bytes.
+  /// usage if an array differs; where GPUs copy also if its address does not differ from that of
+  /// the plan's field by a multiple of 16 bytes, and for other arrays of more than 32 fields.
   void start(const FieldList& fields, Stream stream = Stream::host());
   void run(const FieldList& fields, Stream stream = Stream::host());
   /// The same by the addresses of the first owned cells; nothing else about the arrays is checked.
@@ -113,7 +114,8 @@ class Exchange {
   /// Gives the exchange up without the order that its destructor needs: ranks free the memory that
   /// they share together. It is destroyed, with what `kept` points to, when an exchange of the
   /// communicator is planned and all ranks have parked this one; not at all if none is. For
-  /// finalisers, which run at any time. Not collective.
+  /// finalisers, which run at any time, on any thread. Halos of an exchange in flight are not
+  /// filled, and its arrays have to exist until then. Not collective.
   static void park(Exchange&& exchange, std::shared_ptr<void> kept = nullptr);
 
  protected:

@@ -92,12 +92,14 @@ typedef struct halocline_grid_options {
   { sizeof(halocline_grid_options), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 1, 120.0, NULL }
 
 /* Splits the cells over the ranks of `communicator`, the Fortran handle of an MPI communicator
- * (MPI_Comm_c2f). Its grids with the same wait limit share a duplicate of it, which lives as long
- * as it does; the caller still owns and frees the original. MPI must be running. Collective. Usage
- * if a part would be empty or the process grid does not match the ranks. */
+ * (MPI_Comm_c2f). Its grids with the same wait limit, which is the same on all ranks, share a
+ * duplicate of it, which lives as long as it does; the caller still owns and frees the original.
+ * MPI must be running. Collective. Usage if a part would be empty or the process grid does not
+ * match the ranks. */
 halocline_status halocline_grid_create(int communicator, const halocline_grid_options* options,
                                        halocline_grid** grid);
-/* Destroys a grid and sets the handle to null. Does nothing for a null handle. Not collective. */
+/* Destroys a grid and sets the handle to null. Does nothing for a null handle. Not collective as
+ * long as the original communicator exists. */
 halocline_status halocline_grid_destroy(halocline_grid** grid);
 
 typedef struct halocline_grid_info {
@@ -165,7 +167,8 @@ typedef struct halocline_field_options {
 halocline_status halocline_field_create(const halocline_grid* grid,
                                         const halocline_field_options* options,
                                         halocline_field** field);
-/* Wraps the caller's memory, which must outlive the field and its exchanges: `first` is the address
+/* Wraps the caller's memory, which must outlive the field and its exchanges, unless each call names
+ * the arrays (halocline_exchange_run_at): `first` is the address
  * of the first cell of the array, halo included. For memory "device" it is the address on the GPU,
  * as from OpenACC's host_data use_device or OpenMP's use_device_ptr. Usage if the array is too
  * small for the owned cells and the halo, or larger and the options give no halo, or if with its
@@ -234,8 +237,9 @@ halocline_status halocline_exchange_create(const halocline_grid* grid,
 halocline_status halocline_exchange_destroy(halocline_exchange** exchange);
 /* The same without the order: sets the handle to null and parks the plan, which
  * halocline_exchange_create on the same communicator destroys once all ranks have parked theirs.
- * For finalisers, which run at any time; before MPI_Finalize nothing has to be done about it. Not
- * collective. */
+ * For finalisers, which run at any time, on any thread, also while another one is inside Halocline;
+ * before MPI_Finalize nothing has to be done about it. Halos of an exchange in flight are not
+ * filled, and its arrays have to exist until then. Not collective. */
 halocline_status halocline_exchange_park(halocline_exchange** exchange);
 
 /* A null stream is the host's, never CUDA's default stream, in C++, C and Fortran alike. CUDA's
@@ -268,7 +272,8 @@ halocline_status halocline_exchange_run(halocline_exchange* exchange, void* stre
  * halocline_field_info tells them. They may be others at each call, and on each rank; finish fills
  * those of start. A CUDA graph keeps the arrays that it was recorded with. Costs no more than with
  * the fields themselves, whose memory need not exist any more. Usage for another count, for a null
- * address, and if GPUs copy and an address and that of the field differ by no multiple of 16. */
+ * address, and where GPUs copy for addresses that do not differ from the fields' by a multiple of
+ * 16 bytes, and for others than the fields' if there are more than 32. */
 halocline_status halocline_exchange_start_at(halocline_exchange* exchange, void* const* arrays,
                                              int count, void* stream);
 halocline_status halocline_exchange_run_at(halocline_exchange* exchange, void* const* arrays,

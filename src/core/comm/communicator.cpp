@@ -37,8 +37,8 @@ std::string other_mpi() {
     for (const std::filesystem::path& path : mapped_files(name)) libraries.push_back(path.string());
   if (libraries.size() < 2) return "";
   return fmt::format(
-      "; it has several MPIs loaded, {}, of which Halocline uses another than the "
-      "program: build or install both for the same",
+      "; this process has several MPI libraries loaded, {}: if the program has called MPI_Init, "
+      "Halocline uses another one; build or install both for the same",
       fmt::join(libraries, " and "));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "comm/gate.hpp"
 #include "comm/running.hpp"
+#include "comm/state.hpp"
 
 namespace halocline {
 namespace {
@@ -24,7 +26,7 @@ MPI_Comm communicator_of(int number) {
 
 using Duplicates = std::vector<Communicator>;
 
-/// MPI_Comm_free and MPI_Finalize delete a communicator's attributes, while all ranks are there.
+/// MPI_Comm_free deletes a communicator's attributes, while all ranks are there.
 int forget(MPI_Comm, int, void* duplicates, void*) {
   std::unique_ptr<Duplicates>(static_cast<Duplicates*>(duplicates));
   return MPI_SUCCESS;
@@ -52,6 +54,12 @@ Duplicates& duplicates_of(MPI_Comm source) {
   return *made.release();
 }
 
+bool is_on_all_ranks(MPI_Comm source, bool is_here) {
+  int here = is_here ? 1 : 0, everywhere = 0;
+  comm::check(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, source), "MPI_Allreduce");
+  return everywhere != 0;
+}
+
 }  // namespace
 
 Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& options) {
@@ -60,8 +68,13 @@ Communicator from_mpi_fortran(int communicator, const CommunicatorOptions& optio
   const MPI_Comm source = communicator_of(communicator);
   if (source == MPI_COMM_NULL) return from_mpi(source, options);  // which refuses it
   Duplicates& duplicates = duplicates_of(source);
-  for (const Communicator& one : duplicates)
-    if (one.options().wait_limit == options.wait_limit) return one;
+  const auto is_like_it = [&](const Communicator& one) {
+    return one.options().wait_limit == options.wait_limit;
+  };
+  const auto known = std::find_if(duplicates.begin(), duplicates.end(), is_like_it);
+  const bool is_here = known != duplicates.end() && !known->state().has_given_up();
+  if (is_on_all_ranks(source, is_here)) return *known;
+  std::erase_if(duplicates, is_like_it);
   return duplicates.emplace_back(from_mpi(source, options));
 }
 

@@ -186,9 +186,8 @@ class Exchange::Plan {
   void finish(Stream stream);
   void run(Places places, Stream stream);
   const exchange::LikeFields& likes() const { return likes_; }
-  /// Where it waits, once it is given up, for the other ranks to do the same, and its number there.
-  const std::shared_ptr<exchange::Parking>& parking() const { return parking_; }
-  std::uint64_t number() const { return number_; }
+  /// Parks it, with what it needs until it is destroyed.
+  static void park(std::unique_ptr<Plan> plan, std::shared_ptr<void> kept);
   const ExchangeInfo& info() const { return info_; }
 
  private:
@@ -238,6 +237,9 @@ class Exchange::Plan {
   device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
   device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
   bool in_flight_ = false;
+  bool is_given_up_ = false;     // the last one: a peer did not answer in time
+  bool channels_follow_ = true;  // where the arrays are
+  bool is_parked_ = false;
   Stream started_on_ = Stream::host();
   ExchangeInfo info_;
 };
@@ -277,7 +279,8 @@ Exchange::Plan::Plan(const Communicator& communicator, const Grid& grid, const F
              .messages = sizes_by_pair(messages),
              .same_order = options.same_order},
             messages);
-  likes_.set_word(std::max(packing_.widest_word(), unpacking_.widest_word()));
+  likes_.set_word(std::max(
+      {packing_.widest_word(), unpacking_.widest_word(), poison_ ? poison_->widest_word() : 0}));
   fields_.clear();
   if (!poison_) return;
   poison_->begin(fields, copying_stream(Stream::host()));
@@ -327,10 +330,21 @@ std::array<std::vector<Message>, 3> Exchange::Plan::sizes_by_pair(
 
 Exchange::Plan::~Plan() {
   try {
-    if (in_flight_) finish(started_on_);
+    if (in_flight_ && !is_parked_) finish(started_on_);
+    if (!in_flight_) return;
+    // The arrays may be gone, and the stream.
+    for (Channel* channel : started_) channel->finish(moving_stream(Stream::host()));
   } catch (const Error&) {
     // The peer is gone: there is nothing to wait for, and a destructor must not throw.
   }
+}
+
+void Exchange::Plan::park(std::unique_ptr<Plan> plan, std::shared_ptr<void> kept) {
+  using Kept = std::pair<std::shared_ptr<void>, std::unique_ptr<Plan>>;  // the plan ends first
+  plan->is_parked_ = true;
+  const std::shared_ptr<exchange::Parking> parking = plan->parking_;
+  const std::uint64_t number = plan->number_;
+  parking->park(number, std::make_shared<Kept>(std::move(kept), std::move(plan)));
 }
 
 std::vector<Exchange::Plan::Carried> Exchange::Plan::sort_by_transport(
@@ -520,8 +534,15 @@ void Exchange::Plan::begin(Places places) {
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "start() was called for an exchange that is in flight; call finish() first");
-  if (likes_.move_to(places))
+  if (likes_.move_to(places)) channels_follow_ = false;
+  if (!channels_follow_) {
+    if (is_given_up_)
+      throw Error(ErrorKind::communication,
+                  "the last exchange was given up, and its data may still come: other arrays need "
+                  "another plan");
     for (const auto& channel : channels_) channel->shift(likes_.shifts());
+    channels_follow_ = true;
+  }
   for (const auto& channel : channels_) channel->progress();
 }
 
@@ -581,8 +602,10 @@ void Exchange::Plan::finish(Stream stream) {
     throw Error(ErrorKind::usage,
                 "finish() was called for an exchange that is not in flight; call start() first");
   in_flight_ = false;
+  is_given_up_ = true;
   const Stream copying = copying_stream(stream);
   for (Channel* channel : started_) channel->finish(moving_stream(stream));
+  is_given_up_ = false;
   if (!unpacking_.empty())
     unpack_clock_.time(copying, unpacking_.bytes(),
                        [&] { unpacking_.run(copying, likes_.shifts()); });
@@ -626,11 +649,7 @@ exchange::PartExchange::PartExchange(const Communicator& communicator, const Gri
     : Exchange(std::make_unique<Plan>(communicator, grid, fields, options, is_filled)) {}
 
 void Exchange::park(Exchange&& exchange, std::shared_ptr<void> kept) {
-  if (exchange.plan_ == nullptr) return;
-  const std::shared_ptr<exchange::Parking> parking = exchange.plan_->parking();
-  const std::uint64_t number = exchange.plan_->number();
-  parking->park(number, std::make_shared<std::pair<std::shared_ptr<void>, std::unique_ptr<Plan>>>(
-                            std::move(kept), std::move(exchange.plan_)));
+  if (exchange.plan_ != nullptr) Plan::park(std::move(exchange.plan_), std::move(kept));
 }
 
 std::vector<void*> Exchange::add(const FieldList& fields, const std::string& whose) {

@@ -26,6 +26,7 @@ class Poison {
 
   /// Fills these halos, in the order of a stream that may copy them.
   void run(Stream stream, pack::Shifts shifts) const { all_.run(stream, shifts); }
+  std::int64_t widest_word() const { return all_.widest_word(); }
   /// Fills the halos of those of the fields, or others like them, that have no plan yet: others may
   /// have been exchanged. Waits. Throws resource.
   void begin(const FieldList& fields, Stream stream);

@@ -81,7 +81,7 @@ class Copies {
   /// Returns whether a GPU copies, and all bundles have flags: then packing and unpacking can be
   /// one launch.
   bool all_signal() const { return empty_ || all_signal_; }
-  /// Returns the bytes of the widest words that a GPU copies; 1 if none does.
+  /// Returns the bytes of the widest words that a GPU copies; 0 if none does.
   std::int64_t widest_word() const { return widest_word_; }
 
   /// Packs, then unpacks the neighbours' data, in one launch. Both must signal; `stream` is a
@@ -91,7 +91,7 @@ class Copies {
 
  private:
   bool empty_ = true, all_signal_ = false;
-  std::int64_t bytes_ = 0, widest_word_ = 1;
+  std::int64_t bytes_ = 0, widest_word_ = 0;
   std::shared_ptr<const HostCopies> host_;
   std::shared_ptr<const cuda::Copies> gpu_;
 };

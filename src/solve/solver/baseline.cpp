@@ -30,6 +30,7 @@ Case case_of_one_rank(const BaselineParts& parts, const Communicator& self) {
   the_case.halo_depth = 1;
   the_case.grid.expected_halo = the_case.halo();
   the_case.grid.process_grid = {};
+  the_case.sweeps_per_pass = 1;
   if (parts.sweeps_per_pass > 1) allow_passes(the_case, parts.sweeps_per_pass, self);
   return the_case;
 }

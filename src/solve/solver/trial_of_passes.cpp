@@ -42,7 +42,14 @@ TrialOfPasses::TrialOfPasses(const Parts& parts)
   } catch (const Error&) {  // the same on every rank: parts are too thin
     sweeps_per_pass_ = 1;
   }
+  // A checkpoint has the levels and halos of single sweeps, and may be gone when passes begin.
+  if (with_passes_.restart && !fit(parts_.chosen.runner->the_case())) sweeps_per_pass_ = 1;
   parts_.sweep_options.sweeps_per_pass = sweeps_per_pass_;
+}
+
+/// Whether a runner of single sweeps has the halos and levels that passes take.
+bool TrialOfPasses::fit(const Case& singly) const {
+  return with_passes_.halo_depth == singly.halo_depth && with_passes_.levels() == singly.levels();
 }
 
 bool TrialOfPasses::nothing_to_try() const {
@@ -186,13 +193,14 @@ Execution TrialOfPasses::make_passes() {
     if (compilation_.valid()) compilation_.get();
   });
   parts_.sweep.make_passes(parts_.sweep_options);
-  const Case& singly = chosen.runner->the_case();
-  if (with_passes_.halo_depth == singly.halo_depth && with_passes_.levels() == singly.levels()) {
+  const auto require_several = [](const Runner& runner) {
+    if (runner.sweeps_per_pass() == 1)
+      throw Error(ErrorKind::unavailable, "no kernel of several fits the fields");
+  };
+  if (fit(chosen.runner->the_case())) {
     chosen.runner->allow_passes(sweeps_per_pass_);
+    require_several(*chosen.runner);
   } else {
-    // By then the checkpoint may be gone.
-    if (with_passes_.restart)
-      throw Error(ErrorKind::unavailable, "the run began from a checkpoint, and takes other halos");
     const std::string transport = chosen.runner->exchange_info().transport();
     other_ = std::make_unique<Runner>(
         with_passes_,
@@ -201,12 +209,11 @@ Execution TrialOfPasses::make_passes() {
                     .sweep = parts_.sweep,
                     .transport = transport.empty() ? parts_.options.transport : transport,
                     .proofs = parts_.options.proofs});
+    require_several(*other_);
     other_->fill(parts_.sweep_options.threads);
     move(*chosen.runner, *other_);
   }
   Runner& runner = other_ ? *other_ : *chosen.runner;
-  if (runner.sweeps_per_pass() == 1)
-    throw Error(ErrorKind::unavailable, "no kernel of several fits the fields");
   const Schedule& schedule = chosen.execution.schedule->does_passes() ? *chosen.execution.schedule
                                                                       : find_schedule("sequential");
   const bool in_graphs =

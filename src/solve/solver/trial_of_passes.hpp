@@ -71,6 +71,7 @@ class TrialOfPasses {
   };
 
   bool nothing_to_try() const;
+  bool fit(const Case& singly) const;
   bool may_begin(double seconds, std::int64_t sweeps);
   double seconds_left(double seconds, std::int64_t sweeps) const;
   Stretch run_until(const Ends& ends, Runner& runner, const Execution& execution);

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <halocline/error.hpp>
+
 #include "device/buffer.hpp"
 #include "device/cuda/early.cuh"
 #include "device/cuda/flags.cuh"
@@ -355,6 +357,8 @@ std::int64_t widest_word(const Copies& copies) { return copies.widest_word(); }
 void run(const Copies* first, const Copies* second, Stream stream, Shifts shifts) {
   List packing{}, unpacking{};
   FieldShifts fields{};
+  if (shifts.size() > most_moved_on_gpus)
+    throw Error(ErrorKind::internal, "more fields are moved than a kernel has arguments for");
   std::copy(shifts.begin(), shifts.end(), fields.of);
   std::int64_t blocks = 0, most = device::cuda::most_blocks;
   auto start = device::cuda::Start::after_all;

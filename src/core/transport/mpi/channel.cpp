@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t most_sets = 4;
 
 void free_all(std::vector<MPI_Request>& requests) {
-  for (MPI_Request& request : requests) MPI_Request_free(&request);
+  for (MPI_Request& request : requests)
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
 }  // namespace
@@ -31,6 +32,11 @@ MpiChannel::MpiChannel(const Communicator& communicator, std::vector<Message> me
     send_.push_back(buffer_for(message.send, slots));
     sent_bytes_ += bytes_of(message.send);
   }
+  std::size_t requests = 0;
+  for (const Message& message : messages_)
+    receive_requests_of_.push_back(requests += pieces_of(message.receive));
+  for (const Message& message : messages_)
+    send_requests_of_.push_back(requests += pieces_of(message.send));
   sets_.push_back(make_requests({}));
 }
 
@@ -40,21 +46,22 @@ MpiChannel::~MpiChannel() {
   for (Requests& one : sets_) free_all(one.all);
 }
 
-MpiChannel::Requests MpiChannel::make_requests(std::span<const std::int64_t> of_arrays) {
+MpiChannel::Requests MpiChannel::make_requests(std::span<const std::int64_t> of_arrays) const {
   Requests made{.shifts = {of_arrays.begin(), of_arrays.end()}, .all = {}};
-  receive_requests_of_.clear();
-  send_requests_of_.clear();
-  for (std::size_t m = 0; m < messages_.size(); ++m) {
-    const std::vector<Part>& parts = messages_[m].receive;
-    create(made.all, messages_[m].peer, receive_[m] + shift_of(parts, of_arrays), bytes_of(parts),
-           MPI_Recv_init);
-    receive_requests_of_.push_back(made.all.size());
-  }
-  for (std::size_t m = 0; m < messages_.size(); ++m) {
-    const std::vector<Part>& parts = messages_[m].send;
-    create(made.all, messages_[m].peer, send_[m] + shift_of(parts, of_arrays), bytes_of(parts),
-           MPI_Send_init);
-    send_requests_of_.push_back(made.all.size());
+  try {
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      const std::vector<Part>& parts = messages_[m].receive;
+      create(made.all, messages_[m].peer, receive_[m] + shift_of(parts, of_arrays), bytes_of(parts),
+             MPI_Recv_init);
+    }
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      const std::vector<Part>& parts = messages_[m].send;
+      create(made.all, messages_[m].peer, send_[m] + shift_of(parts, of_arrays), bytes_of(parts),
+             MPI_Send_init);
+    }
+  } catch (const Error&) {
+    free_all(made.all);
+    throw;
   }
   return made;
 }
@@ -126,6 +133,12 @@ std::byte* MpiChannel::buffer_for(const std::vector<Part>& parts, Memory memory)
   }
   buffers_.push_back(device::allocate(memory, bytes_of(parts)));
   return static_cast<std::byte*>(buffers_.back().get());
+}
+
+/// Returns how many requests some parts take: at least one, which signals.
+std::size_t MpiChannel::pieces_of(const std::vector<Part>& parts) const {
+  const std::int64_t piece = state().settings().piece_bytes;
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, (bytes_of(parts) + piece - 1) / piece));
 }
 
 /// Adds the persistent requests of one message: MPI keeps the order of equal tags between two

@@ -41,7 +41,8 @@ class MpiChannel final : public Channel, private comm::InFlight {
   };
 
   std::byte* buffer_for(const std::vector<Part>& parts, Memory memory);
-  Requests make_requests(std::span<const std::int64_t> of_arrays);
+  std::size_t pieces_of(const std::vector<Part>& parts) const;
+  Requests make_requests(std::span<const std::int64_t> of_arrays) const;
   template <class Init>
   void create(std::vector<MPI_Request>& requests, int peer, std::byte* bytes, std::int64_t count,
               Init init) const;

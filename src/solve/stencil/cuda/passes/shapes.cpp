@@ -137,7 +137,8 @@ int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update
 }
 
 double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
-  const int lost = 2 * lost_lanes(sweeps, RowsOfPass(model, update).beside, cells_of_lane);
+  const int possible = std::min(sweeps, most_sweeps_of(model, update));
+  const int lost = 2 * lost_lanes(possible, RowsOfPass(model, update).beside, cells_of_lane);
   return static_cast<double>(lost) / (warp_lanes - lost);
 }
 

@@ -43,7 +43,8 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update);
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind);
 
-/// Returns the updates of a pass for each cell beyond one a sweep: of columns that strips beside
+/// Returns the updates of a pass by so many sweeps, or the most that are possible, for each cell
+/// beyond one a sweep: of columns that strips beside
 /// each other both read. Those of rows, at the ends of walks, depend on the GPU.
 double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps);
 
