@@ -88,7 +88,7 @@ constexpr OptionOfNumbers options_of_numbers[] = {
     {"plan laplace", "--ranks", Takes::int32, "1|010|1e1"},
     {"plan laplace --ranks 2", "--process-grid", Takes::size, "1x2|02x1"},
     {"plan laplace --ranks 2", "--halo-depth", Takes::int64, "1|010|1e2"},
-    {"plan laplace --ranks 2", "--sweeps-per-pass", Takes::int64, "1|08|1e1"},
+    {"plan laplace --ranks 2", "--sweeps-per-pass", Takes::int64, "1|01|1e0"},
     {"doctor", "--ranks", Takes::int32, "2|010"},
     {"doctor", "--time-limit", Takes::number, "1|1.5|03e1"},
     {"bench halo", "--cells-per-rank", Takes::list_of_sizes, "64x64|1Kix64,064x64x8"},
