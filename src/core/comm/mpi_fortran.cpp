@@ -28,7 +28,7 @@ using Duplicates = std::vector<Communicator>;
 
 /// MPI_Comm_free deletes a communicator's attributes, while all ranks are there.
 int forget(MPI_Comm, int, void* duplicates, void*) {
-  std::unique_ptr<Duplicates>(static_cast<Duplicates*>(duplicates));
+  const std::unique_ptr<Duplicates> gone(static_cast<Duplicates*>(duplicates));
   return MPI_SUCCESS;
 }
 
