@@ -140,13 +140,11 @@ class Bench {
     CudaSweep<Kernels<Real, most_inputs, most_outputs>> sweep(std::move(kernels), update.operands,
                                                               model_);
     const auto run = [&](int i) {
-      stencil::SweepArguments arguments{
-          .in = levels_[i % 2], .out = levels_[1 - i % 2], .region = owned_};
+      stencil::Pass pass{.in = levels_[i % 2], .out = levels_[1 - i % 2], .region = owned_};
       for (std::size_t axis = 0; axis < 3; ++axis)
-        arguments.wraps[axis] =
-            model_.periodic[axis] && axis < static_cast<std::size_t>(model_.axes);
-      arguments.coefficients = coefficients_;
-      sweep.run(arguments, stream_.get());
+        pass.wraps[axis] = model_.periodic[axis] && axis < static_cast<std::size_t>(model_.axes);
+      pass.coefficients = coefficients_;
+      sweep.run(pass, stream_.get());
     };
     const double us = best_us(stream_.get(), run);
     noise(levels_[0][0], 0);
@@ -216,12 +214,14 @@ void run(int argc, char** argv) {
   std::vector<std::thread> threads;
   for (Tried& tried : all)
     threads.emplace_back([&] {
-      device::use(device::gpus().list.front());
+      const device::Gpu& gpu = device::gpus().list.front();
+      device::use(gpu);
       const auto begun = Clock::now();
       tried.code =
           compiler::compile({.text = update.source,
                              .headers = kernel_headers(),
-                             .kernel = name_of_march(model, halocline::Norm::none, tried.shape)});
+                             .kernel = name_of_march(model, halocline::Norm::none, tried.shape)},
+                            10 * gpu.major + gpu.minor);
       tried.compile_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     });
   for (std::thread& thread : threads) thread.join();

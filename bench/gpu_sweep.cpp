@@ -132,15 +132,15 @@ void measure(const Case& c, int repetitions) {
     return i >= 0 && c.norm != Norm::none && i % c.norm_every == 0;
   };
   const auto run_sweep = [&](int i) {
-    stencil::SweepArguments arguments{.in = fields[i % 2],
-                                      .out = fields[1 - i % 2],
-                                      .region = grid.owned(),
-                                      .norm = has_norm(i) ? c.norm : Norm::none};
-    if (has_norm(i)) arguments.partial_norms = parts_of(i);
+    stencil::Pass pass{.in = fields[i % 2],
+                       .out = fields[1 - i % 2],
+                       .region = grid.owned(),
+                       .norms = {.kind = has_norm(i) ? c.norm : Norm::none}};
+    if (has_norm(i)) pass.norms.parts = parts_of(i);
     if (has_norm(i - 1))
-      arguments.reduction = {
+      pass.reduction = {
           .parts = parts_of(i - 1), .kind = c.norm, .norm = static_cast<double*>(norm.get())};
-    sweep->run(arguments, stream.get());
+    sweep->run(pass, stream.get());
   };
   const auto bytes = static_cast<std::int64_t>(c.updates()) * std::int64_t{sizeof(Real)};
   const auto run_copy = [&](int i) {

@@ -174,8 +174,7 @@ void run_case(const Options& options, const Case& c) {
                        .out = levels[next],
                        .region = grid.owned(),
                        .coefficients = coefficients,
-                       .norm = c.norm,
-                       .norm_sum = &norm_sum},
+                       .norms = {.kind = c.norm, .sum = &norm_sum}},
                       Stream::host());
            level = next;
          }});
