@@ -80,7 +80,7 @@ MUTANTS = [
            "ranks_tests", "*GpuExchange.FillsHalosInRandom*device", 2),
     Mutant("a channel's requests for arrays that were elsewhere", "src/core/transport/mpi/channel.cpp",
            "sets_.push_front(make_requests(of_arrays));", "sets_.push_front(make_requests({}));",
-           "ranks_tests", "Exchange.SendsWhatIsContiguous*", 2),
+           "ranks_tests", "Exchange.SendsWhatIsContiguous*", 3),
     Mutant("flag raised before the data is there", "src/core/exchange/exchange.cpp",
            "if (!packing_.empty())\n"
            "    pack_clock_.time(copying, packing_.bytes(), [&] { packing_.run(copying, likes_.shifts()); });",

@@ -107,9 +107,10 @@ bool run(const ExchangeCase& c) {
   const TestStream own_stream(is_on_gpu(c) ? c.memory : Memory::host);
   const Stream stream = own_stream.get();
   for (int step = 0; step < c.steps; ++step) {
-    for (std::vector<CheckedField>& fields : arrays)
-      for (CheckedField& field : fields) field.fill(step, stream);
     const auto chosen = static_cast<std::size_t>(step * (1 + rank()) % c.arrays);
+    // The others have other values.
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      for (CheckedField& field : arrays[i]) field.fill(i == chosen ? step : step + c.steps, stream);
     if (chosen == 0 && step % 2 == 0)
       exchange.run(stream);
     else if (step % 3 == 0)
