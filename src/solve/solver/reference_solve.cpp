@@ -176,8 +176,10 @@ Reference choose_reference(const Case& the_case, std::int64_t sweeps, const Targ
             .memory = Memory::host,
             .stream = Stream::host(),
             .name = "the reference backend on one rank"};
+  stencil::SweepOptions singly = sweep;
+  singly.sweeps_per_pass = 1;
   return {.backend = *target.backend,
-          .sweep = sweep,
+          .sweep = singly,
           .memory = target.memory,
           .stream = target.stream(),
           .name = fmt::format("the {} backend on one rank alone", target.backend->name())};
