@@ -5,6 +5,7 @@
 #include <nvrtc.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,23 +37,26 @@ std::string ptx_of(nvrtcProgram program) {
   return ptx;
 }
 
-void expect_compiles(const std::string& source, const std::string& kernel) {
+void compile(nvrtcProgram& program, const std::string& source, const std::string& kernel,
+             std::vector<const char*> options) {
   std::vector<const char*> names, texts;
   for (const compiler::Header& header : stencil::cuda::kernel_headers()) {
     names.push_back(header.name);
     texts.push_back(header.text);
   }
-  nvrtcProgram program = nullptr;
   ASSERT_EQ(nvrtcCreateProgram(&program, source.c_str(), "formula.cu",
                                static_cast<int>(texts.size()), texts.data(), names.data()),
             NVRTC_SUCCESS);
   ASSERT_EQ(nvrtcAddNameExpression(program, kernel.c_str()), NVRTC_SUCCESS);
-  std::vector<const char*> options;
   for (const char* option : compiler::compiler_options) options.push_back(option);
-  options.push_back("--gpu-architecture=compute_80");
   EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
             NVRTC_SUCCESS)
       << log_of(program) << source;
+}
+
+void expect_compiles(const std::string& source, const std::string& kernel) {
+  nvrtcProgram program = nullptr;
+  compile(program, source, kernel, {"--gpu-architecture=compute_80"});
   const std::string ptx = ptx_of(program);
   // As written: no contraction.
   EXPECT_EQ(ptx.find("fma."), std::string::npos) << source;
@@ -104,6 +108,30 @@ TEST(Passes, StoreHalfOfTheColumnsThatTheyReadOrMore) {
   EXPECT_EQ(most("0.5*u[-1,0] + 0.5*u[1,0]"), 16);
   EXPECT_EQ(most("0.5*u[-3,0] + 0.5*u[1,0]"), 10);
   EXPECT_EQ(most("0.5*u[-8,0] + 0.5*u[1,0]"), 4);
+}
+
+// What ptxas says of kernels for H100 and H200.
+TEST(Nvrtc, KeepsPassesOfLaplaceInRegisters) {
+  for (const auto& [precision, sweeps, norm] :
+       {std::tuple{Precision::f32, 12, Norm::none}, std::tuple{Precision::f32, 8, Norm::max},
+        std::tuple{Precision::f64, 8, Norm::none}, std::tuple{Precision::f64, 6, Norm::max}}) {
+    problem::Model model = test::built_in("laplace", {}, {});
+    model.precision = precision;
+    const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
+    nvrtcProgram program = nullptr;
+    compile(program, stencil::cuda::source_of_passes(model, update),
+            stencil::cuda::name_of_pass(model, norm,
+                                        stencil::cuda::form_of(model, update, sweeps, norm), {}),
+            {"--gpu-architecture=sm_90", "--ptxas-options=-v"});
+    const std::string log = log_of(program), after = " bytes stack frame";
+    nvrtcDestroyProgram(&program);
+    const std::size_t end = log.find(after);
+    ASSERT_NE(end, std::string::npos) << log;
+    const std::size_t begin = log.find_last_of(" ", end - 1) + 1;
+    EXPECT_LE(std::stoul(log.substr(begin, end - begin)), stencil::cuda::most_spilled_bytes)
+        << sweeps << " sweeps\n"
+        << log;
+  }
 }
 
 TEST(Nvrtc, CompilesEveryProblem) {

@@ -52,7 +52,6 @@ std::vector<Wanted> kernels_for(const problem::Model& model, const SweepOptions&
 /// and may not be.
 std::optional<Build> built(const problem::Model& model, const PrintedUpdate& update,
                            std::vector<Wanted> wanted, bool may_compile) {
-  constexpr std::size_t few_bytes = 128;
   const ArgumentRoom room = argument_rooms[room_number_for(update.operands)];
   const std::string source = source_of_passes(model, update);
   Build build;
@@ -64,7 +63,8 @@ std::optional<Build> built(const problem::Model& model, const PrintedUpdate& upd
           may_compile ? std::optional(code_of(source, name)) : code_at_hand(source, name);
       if (!code) return std::nullopt;
       const compiler::Module loaded(*code);
-      if (form.blocks > 1 && device::cuda::spilled_bytes(loaded.kernel<void()>()) > few_bytes)
+      if (form.blocks > 1 &&
+          device::cuda::spilled_bytes(loaded.kernel<void()>()) > most_spilled_bytes)
         continue;
       build.choice |= static_cast<std::size_t>(form.blocks) << 4 * w;
       build.codes.push_back(*code);

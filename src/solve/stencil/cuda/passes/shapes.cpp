@@ -86,6 +86,9 @@ SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update
 // 1289 by 8 sweeps and 2 blocks, and at 1111 without.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind) {
+  // Steps have code for each phase of the rows. NVRTC inlines that of 350 operations by itself, and
+  // does not that of 550.
+  constexpr int most_left_to_compiler = 400;
   const RowsOfPass rows(model, update);
   const bool is_f32 = model.precision == Precision::f32;
   const int words = is_f32 ? 1 : 2, outputs = static_cast<int>(update.operands.outputs.size());
@@ -104,7 +107,8 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
                     : registers <= 168 ? 3
                                        : 2,
           .fetched = fetches ? 8 : 0,
-          .bare = kind != halocline::Norm::none && is_light(model, sweeps)};
+          .bare = kind != halocline::Norm::none && is_light(model, sweeps),
+          .inlined = sweeps * operations_of(model) * rows.kept > most_left_to_compiler};
 }
 
 // A walk's steps are compiled for each sweep and each phase of its rows. Beyond these limits

@@ -507,10 +507,11 @@ std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) 
 std::string name_of_pass(const Model& model, halocline::Norm kind, const PassForm& form,
                          const ArgumentRoom& room) {
   return fmt::format(
-      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}, {8}>, "
-      "{0}::PrintedPlan, {9}, {0}::Printed, {10}, {11}>",
+      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}>, "
+      "{0}::PrintedPlan, {10}, {0}::Printed, {11}, {12}>",
       space, halocline::name_of(kind), form.sweeps, form.vectors, form.ahead, form.warps,
-      form.blocks, form.fetched, form.bare, real_of(model), room.inputs, room.outputs);
+      form.blocks, form.fetched, form.bare, form.inlined, real_of(model), room.inputs,
+      room.outputs);
 }
 
 std::string print_rules(const Model& model) {

@@ -78,7 +78,7 @@ struct WalkShape {
 /// The shape of walks of a pass by several sweeps: see PassShape of passes/pass.cuh.
 struct PassForm {
   int sweeps, vectors, ahead, warps, blocks, fetched;
-  bool bare;
+  bool bare, inlined;
 };
 
 /// Returns the names of kernels, as C++ writes them.
