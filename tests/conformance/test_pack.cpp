@@ -73,13 +73,22 @@ class RandomPlan {
     FieldRuns piece{.field = nullptr, .runs = {}, .offset = plan.slot_bytes};
     if (random_.once_in(3)) piece.offset += random_.between(0, 20);
     plan.slot_bytes = piece.offset;
-    for (std::int64_t count = random_.between(0, 3); count > 0; --count) {
-      const Run run = make_run(plan.field_bytes);
+    // More runs than a GPU's block has threads, each a segment of its own in the same chunk.
+    const bool has_many = random_.once_in(6);
+    for (std::int64_t count = has_many ? 600 : random_.between(0, 3); count > 0; --count) {
+      const Run run = has_many ? make_cell(plan.field_bytes) : make_run(plan.field_bytes);
       plan.field_bytes = run.offset + run.stride * run.count;
       plan.slot_bytes += run.bytes * run.count;
       piece.runs.push_back(run);
     }
     plan.pieces.push_back(piece);
+  }
+
+  Run make_cell(std::int64_t from) {
+    return {.offset = from + random_.between(0, 9),
+            .bytes = random_.between(1, 4),
+            .count = 1,
+            .stride = 4};
   }
 
   Run make_run(std::int64_t from) {

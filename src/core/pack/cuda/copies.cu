@@ -31,6 +31,8 @@ constexpr int blocks_per_multiprocessor = 4;
 // Words per thread at a time, so that as many loads are in flight at once; and one word if no chunk
 // has more words than a block has threads, which saves 0.1 us.
 constexpr unsigned most_words_per_thread = 4, fewest_words_per_thread = 1;
+// And in chunks of several segments, where more would not fit in registers.
+constexpr unsigned words_in_segments = 2;
 
 /// Where a word comes from and goes to.
 struct WordCopy {
@@ -51,11 +53,20 @@ struct InOnePiece {
 /// The fields where the plan found them.
 struct InPlace {
   __device__ void share() const {}
-  static __device__ std::int64_t of(const Segment&) { return 0; }
+
+  /// The bytes that a chunk's addresses on each side are shifted by.
+  struct Shifts {
+    std::int64_t from_slot, to_slot;
+
+    __device__ Shifts(const Chunk&, bool packs, std::int64_t slot)
+        : from_slot(packs ? 0 : slot), to_slot(packs ? slot : 0) {}
+    __device__ std::int64_t from(const Segment&) const { return from_slot; }
+    __device__ std::int64_t to(const Segment&) const { return to_slot; }
+  };
 };
 
-/// The fields elsewhere. A kernel's argument, which its blocks keep in their own memory: with
-/// addresses from the argument, and in place, too, 26 neighbours took 8 to 13 % longer on two H200.
+/// The fields elsewhere. A kernel's argument, which its blocks keep in their own memory. 26
+/// neighbours take 0.3 us longer on two H200 (bench/results/h200x2/gpu-moved.txt).
 struct Moved {
   std::int64_t bytes[most_moved_on_gpus];
 
@@ -63,27 +74,29 @@ struct Moved {
   __device__ void share() const {
     if (threadIdx.x < most_moved_on_gpus) shared()[threadIdx.x] = bytes[threadIdx.x];
   }
-  static __device__ std::int64_t of(const Segment& segment) { return shared()[segment.field]; }
+
+  struct Shifts {
+    std::int64_t slot;
+    unsigned of_field;  // 1: where a word comes from, 2: where it goes to, 3: both
+
+    /// What moves within a rank has fields on both sides, and no slot.
+    __device__ Shifts(const Chunk& chunk, bool packs, std::int64_t slot_shift)
+        : slot(slot_shift),
+          of_field(chunk.is_within != 0 ? 3
+                   : packs              ? 1
+                                        : 2) {}
+    __device__ std::int64_t from(const Segment& segment) const {
+      return (of_field & 1) != 0 ? shared()[segment.field] : slot;
+    }
+    __device__ std::int64_t to(const Segment& segment) const {
+      return (of_field & 2) != 0 ? shared()[segment.field] : slot;
+    }
+  };
 
  private:
   static __device__ std::int64_t* shared() {
     __shared__ std::int64_t here[most_moved_on_gpus];
     return here;
-  }
-};
-
-/// The bytes that a chunk's addresses on each side are shifted by. What moves within a rank has
-/// fields on both sides, and no slot.
-template <class Fields>
-struct ChunkShifts {
-  std::int64_t slot;
-  bool from_field, to_field;
-
-  __device__ std::int64_t from(const Segment& segment) const {
-    return from_field ? Fields::of(segment) : slot;
-  }
-  __device__ std::int64_t to(const Segment& segment) const {
-    return to_field ? Fields::of(segment) : slot;
   }
 };
 
@@ -98,26 +111,56 @@ struct InOneSegment {
   }
 };
 
+/// Finds a word's segment by where each begins, or each of `every`, which the block keeps in its
+/// own memory: by the list in the GPU's, 26 neighbours took up to 12 % longer on two H200. Make one
+/// on all threads.
 template <class Fields>
-struct InSegments {
-  const Segment* segments;
-  std::uint32_t count;
-  ChunkShifts<Fields> shifts;
+class InSegments {
+ public:
+  __device__ InSegments(const Segment* segments, std::uint32_t count,
+                        const typename Fields::Shifts& shifts)
+      : segments_(segments),
+        count_(count),
+        every_((count + block_threads - 1) / block_threads),
+        shifts_(shifts) {
+    const std::uint32_t mine = threadIdx.x * every_;
+    __syncthreads();  // all have copied what was here
+    begins()[threadIdx.x] = mine < count ? segments[mine].before : 0;
+    __syncthreads();
+  }
 
   __device__ WordCopy at(std::uint32_t word, std::size_t word_bytes) const {
-    // The last one that begins at the word or before.
-    std::uint32_t low = 0, high = count;
+    std::uint32_t low = 0, high = (count_ + every_ - 1) / every_;
+    last_before(word, low, high, [](std::uint32_t one) { return begins()[one]; });
+    low *= every_;
+    high = low + every_ < count_ ? low + every_ : count_;
+    last_before(word, low, high, [&](std::uint32_t one) { return segments_[one].before; });
+    const Segment& segment = segments_[low];
+    return InOneSegment{segment, shifts_.from(segment), shifts_.to(segment)}.at(word, word_bytes);
+  }
+
+ private:
+  static __device__ std::uint32_t* begins() {
+    __shared__ std::uint32_t here[block_threads];
+    return here;
+  }
+  /// Sets `low` to the last one that begins at the word or before.
+  template <class BeginOf>
+  static __device__ void last_before(std::uint32_t word, std::uint32_t& low, std::uint32_t high,
+                                     const BeginOf& begin_of) {
 #pragma unroll 1
     while (high - low > 1) {
       const std::uint32_t middle = (low + high) / 2;
-      if (segments[middle].before <= word)
+      if (begin_of(middle) <= word)
         low = middle;
       else
         high = middle;
     }
-    const Segment& segment = segments[low];
-    return InOneSegment{segment, shifts.from(segment), shifts.to(segment)}.at(word, word_bytes);
   }
+
+  const Segment* segments_;
+  std::uint32_t count_, every_;
+  typename Fields::Shifts shifts_;
 };
 
 template <class Word, unsigned words_per_thread, class Words>
@@ -152,14 +195,18 @@ __device__ void copy_long_words(const Chunk& chunk, const Words& words) {
 /// of long rows one piece, which saves most of the work for addresses. A call, not inlined three
 /// times: a GPU that runs code once waits for the code, too.
 template <unsigned words_per_thread, class Fields>
-__device__ __attribute__((noinline)) void copy_chunk(const Chunk& chunk, const Segment& first,
+__device__ __attribute__((noinline)) void copy_chunk(const ListedChunk& listed,
                                                      const Segment* segments,
-                                                     ChunkShifts<Fields> shifts) {
+                                                     typename Fields::Shifts shifts) {
+  const Chunk& chunk = listed.chunk;
+  const Segment& first = listed.first;
   if (chunk.segments > 1 || chunk.word_bytes < 4) {
-    const InSegments<Fields> words{segments + chunk.first_segment, chunk.segments, shifts};
+    const InSegments<Fields> words(segments + chunk.first_segment, chunk.segments, shifts);
     if (chunk.word_bytes == 1) return copy_words<std::uint8_t, 1>(chunk.words, words);
     if (chunk.word_bytes == 2) return copy_words<std::uint16_t, 1>(chunk.words, words);
-    return copy_long_words<words_per_thread>(chunk, words);
+    constexpr unsigned few =
+        words_per_thread < words_in_segments ? words_per_thread : words_in_segments;
+    return copy_long_words<few>(chunk, words);
   }
   const std::int64_t from_shift = shifts.from(first), to_shift = shifts.to(first);
   if (first.is_one_piece())
@@ -201,10 +248,9 @@ class Turns {
   template <unsigned words_per_thread, class Fields>
   __device__ void copy(bool packs) const {
     const bool is_odd = chunk().flag != nullptr && epoch_ % 2 != 0;
-    const bool is_within = chunk().is_within != 0;
     copy_chunk<words_per_thread, Fields>(
-        chunk(), turn().first, list_.segments,
-        {is_odd ? chunk().to_odd : 0, packs || is_within, !packs || is_within});
+        turn(), list_.segments,
+        typename Fields::Shifts(chunk(), packs, is_odd ? chunk().to_odd : 0));
   }
   /// The work of one thread after all threads have stored.
   class Signal {
