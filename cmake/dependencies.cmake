@@ -39,6 +39,10 @@ halocline_find(hwy https://github.com/google/highway.git 1.2.0 1.0)
 if(NOT TARGET hwy::hwy)
   add_library(hwy::hwy ALIAS hwy)
 endif()
+# Its headers only; distributions have its library as a shared one, which would have to travel along.
+add_library(halocline_hwy INTERFACE)
+target_include_directories(halocline_hwy SYSTEM INTERFACE
+  $<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>)
 # Headers only, and none of them reaches ours that are installed.
 halocline_find(tomlplusplus https://github.com/marzer/tomlplusplus.git v3.3.0)
 
@@ -49,16 +53,15 @@ include(cmake/mpi.cmake)
 if(HALOCLINE_PORTABLE)
   include(cmake/portable.cmake)
 else()
-  find_package(PNG REQUIRED)
+  find_package(ZLIB REQUIRED)
   set(halocline_fmt fmt::fmt)
   set(halocline_openmp OpenMP::OpenMP_CXX)
 endif()
 
 set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
-# ZLIB comes with PNG.
-set(halocline_solver_libraries hwy::hwy PNG::PNG ZLIB::ZLIB)
+set(halocline_solver_libraries ZLIB::ZLIB)
 set(halocline_headers nlohmann_json::nlohmann_json)
-set(halocline_solver_headers tomlplusplus::tomlplusplus)
+set(halocline_solver_headers tomlplusplus::tomlplusplus halocline_hwy)
 # fmt has code of its own unless it is used as headers only.
 if(halocline_fmt STREQUAL "fmt::fmt")
   list(APPEND halocline_core_libraries ${halocline_fmt})

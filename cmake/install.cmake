@@ -73,6 +73,3 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/halocline-config.cmake"
   "${PROJECT_BINARY_DIR}/package/halocline-config-version.cmake"
   DESTINATION "${package_folder}")
-if(NOT BUILD_SHARED_LIBS)
-  install(FILES "${PROJECT_SOURCE_DIR}/cmake/Findhwy.cmake" DESTINATION "${package_folder}")
-endif()

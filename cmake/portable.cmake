@@ -6,7 +6,7 @@ set(halocline_fmt fmt::fmt-header-only)
 
 set(shared_first ${CMAKE_FIND_LIBRARY_SUFFIXES})
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${shared_first})
-find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 set(CMAKE_FIND_LIBRARY_SUFFIXES ${shared_first})
 
 # FindOpenMP knows the shared libgomp only; the compiler has the archive beside it.
@@ -20,16 +20,6 @@ target_compile_options(halocline_gomp INTERFACE ${OpenMP_CXX_FLAGS})
 target_link_libraries(halocline_gomp INTERFACE "${gomp_archive}" Threads::Threads ${CMAKE_DL_LIBS})
 set(halocline_openmp halocline_gomp)
 
-# Distributions have Highway as a shared library only: it travels along.
-get_target_property(hwy_kind hwy::hwy TYPE)
-if(hwy_kind STREQUAL "SHARED_LIBRARY")
-  add_custom_target(halocline_carried ALL
-    COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/lib"
-    COMMAND ${CMAKE_COMMAND} -E copy_if_different "$<TARGET_FILE:hwy::hwy>"
-            "${PROJECT_BINARY_DIR}/lib/$<TARGET_SONAME_FILE_NAME:hwy::hwy>")
-  install(FILES "$<TARGET_FILE:hwy::hwy>" DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RENAME "$<TARGET_SONAME_FILE_NAME:hwy::hwy>")
-endif()
-
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
-add_link_options(-static-libstdc++ -static-libgcc -s)
+# Every system has libgcc_s.so.1. Linked in, GCC 12's would ask for glibc 2.35, where 2.34 is enough.
+add_link_options(-static-libstdc++ -s)

@@ -8,6 +8,7 @@
 #include "base/text/words.hpp"
 #include "files/plot.hpp"
 #include "files/png.hpp"
+#include "files/png_bytes.hpp"
 #include "text/refuse.hpp"
 
 namespace halocline {
@@ -149,7 +150,7 @@ class CurveDrawing {
 
 std::vector<std::byte> encode_png(const Curve& curve) {
   if (curve.values.empty()) refuse("a curve of no values cannot be drawn");
-  return plot::encode(CurveDrawing(curve).paint());
+  return png_of(CurveDrawing(curve).paint());
 }
 
 }  // namespace halocline

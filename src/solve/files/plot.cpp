@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/plot.hpp"
 
-#include <png.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include <halocline/error.hpp>
 
 #include "base/text/words.hpp"
 
@@ -63,22 +59,6 @@ void label_x(Canvas& canvas, const Rectangle& plot, std::int64_t cells) {
   canvas.write(plot.right() - text_width(last), below, last, faint_ink);
   if (text_width("0") + text_width(last) + 3 * text_advance <= plot.width)
     canvas.write(plot.left + (plot.width - text_width("x")) / 2, below, "x", ink);
-}
-
-std::vector<std::byte> encode(const Canvas& canvas) {
-  png_image image = {};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(canvas.width());
-  image.height = static_cast<png_uint_32>(canvas.height());
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::vector<std::byte> file(bytes);
-  if (!png_image_write_to_memory(&image, file.data(), &bytes, 0, canvas.pixels().data(), 0,
-                                 nullptr))
-    throw Error(ErrorKind::internal, fmt::format("libpng cannot encode a picture of {} x {}: {}",
-                                                 canvas.width(), canvas.height(), image.message));
-  file.resize(bytes);
-  return file;
 }
 
 }  // namespace halocline::plot

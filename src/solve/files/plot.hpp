@@ -45,7 +45,4 @@ void frame(Canvas& canvas, const Rectangle& box);
 /// Writes "0", the name of the axis and the number of cells below a plot.
 void label_x(Canvas& canvas, const Rectangle& plot, std::int64_t cells);
 
-/// Returns the bytes of a PNG file.
-std::vector<std::byte> encode(const Canvas& canvas);
-
 }  // namespace halocline::plot

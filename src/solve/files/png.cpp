@@ -10,6 +10,7 @@
 #include "base/files/temporary_file.hpp"
 #include "files/canvas.hpp"
 #include "files/plot.hpp"
+#include "files/png_bytes.hpp"
 #include "text/refuse.hpp"
 
 namespace halocline {
@@ -206,7 +207,7 @@ void write(const std::string& path, const std::vector<std::byte>& bytes, Otherwi
 
 std::vector<std::byte> encode_png(const Picture& picture) {
   check(picture);
-  return plot::encode(PictureDrawing(picture).paint());
+  return png_of(PictureDrawing(picture).paint());
 }
 
 void write_png(const std::string& path, const Picture& picture, Otherwise otherwise) {

@@ -479,11 +479,29 @@ std::span<const WiderLevel> wider_levels() {
   return all;
 }
 
+/// Whether this processor has the instructions of a target of Highway, as its library, which we do
+/// not link, asks. (With AVX2 come F16C and LZCNT, which Clang 14 does not know by name.)
+bool has(std::int64_t target) {
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+                    __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  if (target == HWY_SSE4) return sse4;
+  if (target == HWY_AVX2) return avx2;
+  if (target == HWY_AVX3)
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd");
+#endif
+  return false;
+}
+
 std::vector<Level> find_levels() {
   std::vector<Level> found{{name_of_baseline(), &HWY_STATIC_DISPATCH(make_kernel)}};
   for (const WiderLevel& wider : wider_levels())
-    if (wider.level.make != nullptr && wider.level.make != found[0].make &&
-        (hwy::SupportedTargets() & wider.target) != 0)
+    if (wider.level.make != nullptr && wider.level.make != found[0].make && has(wider.target))
       found.push_back(wider.level);
   return found;
 }
@@ -497,8 +515,7 @@ std::span<const Level> levels() {
 
 bool is_level_elsewhere(std::string_view name) {
   for (const WiderLevel& wider : wider_levels())
-    if (wider.level.name == name && wider.level.make != nullptr)
-      return (hwy::SupportedTargets() & wider.target) == 0;
+    if (wider.level.name == name && wider.level.make != nullptr) return !has(wider.target);
   return false;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,6 @@
 #define HWY_TARGET_INCLUDE "stencil/cpu/tiles.cpp"
 #include <hwy/foreach_target.h>
 //
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -363,6 +364,20 @@ HWY_NOINLINE void copy_out(const Real* from, Real* to, std::int64_t cells, Store
   });
 }
 
+// Of the widest vectors, and of two cache lines, which are fetched together.
+constexpr std::align_val_t of_vectors{128};
+
+struct AlignedDelete {
+  void operator()(void* memory) const { operator delete(memory, of_vectors); }
+};
+template <class Real>
+using AlignedArray = std::unique_ptr<Real[], AlignedDelete>;
+
+template <class Real>
+AlignedArray<Real> aligned_array(std::size_t count) {
+  return AlignedArray<Real>(static_cast<Real*>(operator new(count * sizeof(Real), of_vectors)));
+}
+
 /// Interprets a tape for the tiles of a block, in one thread.
 template <class Real>
 class Machine {
@@ -372,9 +387,9 @@ class Machine {
         tape_(tape),
         block_(block),
         stores_(stores),
-        registers_(hwy::AllocateAligned<Real>((tape.registers + 1) * register_cells)),
+        registers_(aligned_array<Real>((tape.registers + 1) * register_cells)),
         numbers_(tape.numbers.begin(), tape.numbers.end()),
-        number_rows_(hwy::AllocateAligned<Real>((numbers_.size() + 1) * row_cells)),
+        number_rows_(aligned_array<Real>((numbers_.size() + 1) * row_cells)),
         of_rows_(model.tree, tape.rows, problem::Functions::own),
         row_values_(static_cast<std::size_t>(most_rows) * tape.rows.size()),
         cells_(tape.accesses.size()) {
@@ -540,9 +555,9 @@ class Machine {
   const Tape& tape_;
   const Block& block_;
   Stores stores_;
-  hwy::AlignedFreeUniquePtr<Real[]> registers_;  // the tape's, and one more
+  AlignedArray<Real> registers_;  // the tape's, and one more
   std::vector<Real> numbers_;
-  hwy::AlignedFreeUniquePtr<Real[]> number_rows_;  // as long as a row of a tile
+  AlignedArray<Real> number_rows_;  // as long as a row of a tile
   problem::Interpreter<Real> of_rows_;
   std::vector<Real> row_values_;    // row after row
   std::vector<const Real*> cells_;  // of each access, in the tile's first row, at x = 0

@@ -128,8 +128,8 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
   return std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
 }
 
-// On an H200: laplace on 16384x16384 cells in fp32 takes 105 us a sweep by 12 sweeps, with a max
-// norm of each 134 by 8; in fp64 202 by 8, with a norm 312 by 6
+// On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
+// norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
 // (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
