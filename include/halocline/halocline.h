@@ -168,11 +168,11 @@ halocline_status halocline_field_create(const halocline_grid* grid,
                                         const halocline_field_options* options,
                                         halocline_field** field);
 /* Wraps the caller's memory, which must outlive the field and its exchanges, unless each call names
- * the arrays (halocline_exchange_run_at): `first` is the address
- * of the first cell of the array, halo included. For memory "device" it is the address on the GPU,
- * as from OpenACC's host_data use_device or OpenMP's use_device_ptr. Usage if the array is too
- * small for the owned cells and the halo, or larger and the options give no halo, or if with its
- * strides two values share an element. */
+ * the arrays (halocline_exchange_run_at): `first` is the address of the first cell of the array,
+ * halo included. For memory "device" it is the address on the GPU, as from OpenACC's host_data
+ * use_device or OpenMP's use_device_ptr. Usage if the array is too small for the owned cells and
+ * the halo, or larger and the options give no halo, or if with its strides two values share an
+ * element. */
 halocline_status halocline_field_wrap(const halocline_grid* grid, void* first,
                                       const halocline_field_options* options,
                                       halocline_field** field);

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of other libraries: where their values are and how they lie, without a copy."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from halocline import _c
+from halocline.errors import UsageError
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """All of an array but its address."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  #: in bytes, along the axes
+    type: str  #: as in NumPy's array interface: "<f4"
+    on_gpu: bool
+
+    @property
+    def element_bytes(self) -> int:
+        return int(self.type[2:])
+
+    def __str__(self) -> str:
+        where = "GPU" if self.on_gpu else "host"
+        return f"shape {self.shape}, strides {self.strides} bytes, type {self.type}, {where} memory"
+
+
+def _packed(shape: Sequence[int], item: int) -> tuple[int, ...]:
+    strides, step = [], item
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def described(array: Any, name: str = "array") -> tuple[int, Layout]:
+    """Returns the address of an array's first element, and its layout. Takes what has CUDA's or NumPy's array
+    interface, tensors of PyTorch, and what NumPy reads by DLPack. UsageError for others, and for read-only ones."""
+    facts, on_gpu = getattr(array, "__cuda_array_interface__", None), True
+    if facts is None:
+        facts, on_gpu = getattr(array, "__array_interface__", None), False
+    if facts is None:
+        facts = _by_dlpack(array, name).__array_interface__
+    address, is_read_only = facts["data"]
+    if is_read_only:
+        raise UsageError(f"{name} is read-only; halos are written into it")
+    shape, kind = tuple(facts["shape"]), facts["typestr"]
+    strides = facts.get("strides") or _packed(shape, int(kind[2:]))
+    return address, Layout(shape, tuple(strides), kind, on_gpu)
+
+
+def _by_dlpack(array: Any, name: str) -> Any:
+    import numpy
+
+    if type(array).__module__.split(".")[0] == "torch":
+        if array.requires_grad:
+            raise UsageError(f"{name} requires a gradient, which an exchange does not pass on; give array.detach()")
+        return array.numpy()
+    try:
+        return numpy.from_dlpack(array)
+    except (AttributeError, TypeError, BufferError, RuntimeError) as error:
+        raise UsageError(
+            f"{name} is a {type(array).__name__}, which is no array in host or GPU memory that can be shared: {error}"
+        ) from error
+
+
+def address_of(array: Any) -> int:
+    """Returns the address alone; faster than described() for the usual libraries."""
+    library = type(array).__module__.partition(".")[0]
+    if library == "numpy":
+        return int(array.__array_interface__["data"][0])
+    if library == "cupy":
+        return int(array.data.ptr)
+    if library == "torch":
+        return int(array.data_ptr())
+    return described(array)[0]
+
+
+def _number_of_stream(stream: Any) -> int:
+    for attribute in ("ptr", "cuda_stream", "handle"):
+        number = getattr(stream, attribute, None)
+        if number is not None:
+            return int(number)
+    by_protocol = getattr(stream, "__cuda_stream__", None)
+    if by_protocol is not None:
+        return int((by_protocol() if callable(by_protocol) else by_protocol)[1])
+    return int(stream)
+
+
+def stream_for(array: Any, on_gpu: bool, stream: Any) -> int:
+    """Returns the stream that work on an array is queued on: the host's for host memory, the one given, or the
+    current one of the array's library. Theirs call CUDA's default stream 0, which is our host's."""
+    if not on_gpu:
+        if stream is not None:
+            raise UsageError("a stream is for arrays in GPU memory; these are in host memory")
+        return _c.HOST_STREAM
+    if stream is None:
+        stream = _current_stream(array)
+    return _number_of_stream(stream) or _c.CUDA_DEFAULT_STREAM
+
+
+def _current_stream(array: Any) -> Any:
+    library = type(array).__module__.partition(".")[0]
+    module = sys.modules.get(library)
+    if module is not None and library == "cupy":
+        return module.cuda.get_current_stream()
+    if module is not None and library == "torch":
+        return module.cuda.current_stream(array.device)
+    raise UsageError(f"which stream is meant for a {type(array).__name__}? Give stream=; 0 is CUDA's default stream")
+
+
+def zeros(shape: tuple[int, ...], halo_before: int, dtype: Any, like: Any) -> Any:
+    """Returns an array of zeros of the library of `like`: its name, its module, or an array of it. In GPU memory rows
+    have gaps between them, so that the first owned cell of each is at a multiple of 128 bytes."""
+    name = like if isinstance(like, str) else getattr(like, "__name__", type(like).__module__)
+    library, _, device = name.partition(":")
+    library = library.partition(".")[0]
+    if library == "numpy":
+        import numpy
+
+        return numpy.zeros(shape, dtype)
+    if library == "cupy":
+        return _zeros_of_cupy(shape, halo_before, dtype)
+    if library == "torch":
+        return _zeros_of_torch(shape, halo_before, dtype, getattr(like, "device", device or "cuda"))
+    raise UsageError(f"arrays of '{name}' cannot be made; like= takes 'numpy', 'cupy', 'torch' or an array of these")
+
+
+_ALIGNMENT = 128
+
+
+def _padded(row: int, halo_before: int, item: int) -> tuple[int, int]:
+    """Returns the elements before a row's first, and from a row to the next. Allocators of GPU memory align what they
+    return to 256 bytes or more."""
+    if _ALIGNMENT % item != 0:
+        return 0, row
+    of_line = _ALIGNMENT // item
+    lead = -halo_before % of_line
+    return lead, (row + of_line - 1) // of_line * of_line
+
+
+def _elements(shape: tuple[int, ...], pitch: int, lead: int) -> int:
+    rows = 1
+    for extent in shape[:-1]:
+        rows *= extent
+    return rows * pitch + lead
+
+
+def _zeros_of_cupy(shape: tuple[int, ...], halo_before: int, dtype: Any) -> Any:
+    cupy = importlib.import_module("cupy")
+    item = cupy.dtype(dtype).itemsize
+    lead, pitch = _padded(shape[-1], halo_before, item)
+    flat = cupy.zeros(_elements(shape, pitch, lead), dtype)
+    strides = _packed((*shape[:-1], pitch), item)
+    return cupy.lib.stride_tricks.as_strided(flat[lead:], shape, strides)
+
+
+def _zeros_of_torch(shape: tuple[int, ...], halo_before: int, dtype: Any, device: Any) -> Any:
+    torch = importlib.import_module("torch")
+    kind = getattr(torch, dtype) if isinstance(dtype, str) else dtype
+    device = torch.device(device)
+    if device.type == "cpu":
+        return torch.zeros(shape, dtype=kind)
+    item = torch.empty(0, dtype=kind).element_size()
+    lead, pitch = _padded(shape[-1], halo_before, item)
+    flat = torch.zeros(_elements(shape, pitch, lead), dtype=kind, device=device)
+    return flat.as_strided(shape, _packed((*shape[:-1], pitch), 1), lead)

