@@ -28,6 +28,7 @@ from halocline.errors import (
 from halocline.exchange import Exchange
 from halocline.gpu import Gpu, bind_gpu
 from halocline.grid import Grid
+from halocline.launcher import launch
 
 __all__ = [
     "CommunicationError",
@@ -41,4 +42,5 @@ __all__ = [
     "UnavailableError",
     "UsageError",
     "bind_gpu",
+    "launch",
 ]
