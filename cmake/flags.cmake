@@ -78,10 +78,11 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
 # Build and install folders may be moved. An MPI outside the system's folders stays findable,
-# except in a portable build, whose MPI is that of another machine.
+# except in a portable build, whose MPI is that of another machine, and from Python, where mpi4py has
+# found it: by a path to another, two would be loaded.
 file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-if(NOT HALOCLINE_PORTABLE)
+if(NOT HALOCLINE_PORTABLE AND NOT HALOCLINE_PYTHON)
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 endif()

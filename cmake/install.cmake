@@ -2,6 +2,13 @@
 # Installs the program, the library, the headers, the CMake package, the documents and the examples.
 # No installed file names the folder it was installed to, so the whole may be moved.
 
+if(HALOCLINE_PYTHON)
+  # One file: archives of packages have no links.
+  set_target_properties(halocline PROPERTIES VERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" INSTALL_RPATH "")
+  install(TARGETS halocline LIBRARY DESTINATION "halocline/lib/${halocline_mpi_family}"
+    NAMELINK_SKIP COMPONENT python)
+  return()
+endif()
 install(TARGETS halocline_cli)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
   "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

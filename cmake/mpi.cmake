@@ -2,6 +2,7 @@
 # Finds MPI (its C interface only) and how programs of this MPI are started:
 #   halocline_mpi_launcher   full path of mpiexec or srun, empty if there is none
 #   halocline_mpi_is_open    whether it is Open MPI, whose launcher wants arguments of its own
+#   halocline_mpi_family     openmpi, mpich or mpiabi: libraries of one family work with all of it
 
 # Debian's mpicc.mpich has mpifort.mpich and mpiexec.mpich beside it. By itself CMake would take the first in PATH,
 # which are another MPI's.
@@ -28,6 +29,13 @@ endif()
 include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h halocline_mpi_is_open)
+check_symbol_exists(MPI_ABI_VERSION mpi.h halocline_mpi_is_abi)
+set(halocline_mpi_family mpich)
+if(halocline_mpi_is_abi)
+  set(halocline_mpi_family mpiabi)
+elseif(halocline_mpi_is_open)
+  set(halocline_mpi_family openmpi)
+endif()
 unset(CMAKE_REQUIRED_LIBRARIES)
 
 # The launcher of another MPI starts n programs of one rank each, which no error message explains.
