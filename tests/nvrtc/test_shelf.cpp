@@ -127,7 +127,7 @@ TEST(Nvrtc, KeepsPassesOfLaplaceInRegisters) {
     nvrtcDestroyProgram(&program);
     const std::size_t end = log.find(after);
     ASSERT_NE(end, std::string::npos) << log;
-    const std::size_t begin = log.find_last_of(" ", end - 1) + 1;
+    const std::size_t begin = log.find_last_of(' ', end - 1) + 1;
     EXPECT_LE(std::stoul(log.substr(begin, end - begin)), stencil::cuda::most_spilled_bytes)
         << sweeps << " sweeps\n"
         << log;
