@@ -26,10 +26,6 @@
 namespace {
 
 using namespace halocline;
-using bench::summary;
-using bench::time_of;
-using bench::Times;
-
 constexpr int repetitions = 11;
 
 /// What a careful programmer writes for two ranks and a row each: persistent requests, and the row
@@ -92,20 +88,14 @@ void measure(const Communicator& world, BareExchange::Path path, std::int64_t fa
 
   const int calls =
       static_cast<int>(std::clamp<std::int64_t>(40'000'000 / (face_cells * 8 + 20'000), 5, 500));
-  const auto finish = [&] { device::synchronize(stream.get()); };
-  std::vector<double> bare_us, ours_us, ratios;
-  for (int r = 0; r < repetitions; ++r) {
-    bare_us.push_back(time_of(
-        calls, [&] { bare.run(); }, finish));
-    ours_us.push_back(time_of(
-        calls, [&] { ours.run(stream.get()); }, finish));
-    ratios.push_back(ours_us.back() / bare_us.back());
-  }
+  const bench::Compared times = bench::compared(
+      repetitions, calls, [&] { bare.run(); }, [&] { ours.run(stream.get()); },
+      [&] { device::synchronize(stream.get()); });
   if (world.rank() != 0) return;
-  const Times b = summary(bare_us), o = summary(ours_us);
+  const bench::Times &b = times.first, &o = times.second;
   fmt::print("{:<10} {:>10} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>8.2f}\n",
              staged ? "staged" : "gpu_aware", face_cells * 8, b.best, b.median, o.best, o.median,
-             summary(ratios).median);
+             times.ratio);
   std::fflush(stdout);
 }
 

@@ -20,10 +20,6 @@
 namespace {
 
 using namespace halocline;
-using bench::summary;
-using bench::time_of;
-using bench::Times;
-
 constexpr int repetitions = 11, calls = 300;
 
 struct Fields {
@@ -45,20 +41,14 @@ void measure(const Communicator& world, std::int64_t side, int count) {
   const device::OwnedStream stream;
   Exchange exchange(world, grid, planned.list(), {.transport = "peer"});
 
-  const auto finish = [&] { device::synchronize(stream.get()); };
-  std::vector<double> in_place, moved, ratios;
-  for (int r = 0; r < repetitions; ++r) {
-    in_place.push_back(time_of(
-        calls, [&] { exchange.run(stream.get()); }, finish));
-    moved.push_back(time_of(
-        calls, [&] { exchange.run(others, stream.get()); }, finish));
-    ratios.push_back(moved.back() / in_place.back());
-  }
+  const bench::Compared times = bench::compared(
+      repetitions, calls, [&] { exchange.run(stream.get()); },
+      [&] { exchange.run(others, stream.get()); }, [&] { device::synchronize(stream.get()); });
   if (world.rank() != 0) return;
-  const Times a = summary(in_place), b = summary(moved);
+  const bench::Times &a = times.first, &b = times.second;
   fmt::print("{:<14} {:>6} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>8.3f}\n",
              fmt::format("{0}x{0}x{0}", side), count, a.best, a.median, b.best, b.median,
-             summary(ratios).median);
+             times.ratio);
   std::fflush(stdout);
 }
 

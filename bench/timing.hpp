@@ -39,4 +39,21 @@ inline double time_of(
   return us;
 }
 
+/// Two calls in turn, `repetitions` times; the median of the second's time over the first's.
+struct Compared {
+  Times first, second;
+  double ratio;
+};
+
+inline Compared compared(int repetitions, int calls, const std::function<void()>& first,
+                         const std::function<void()>& second, const std::function<void()>& finish) {
+  std::vector<double> first_us, second_us, ratios;
+  for (int r = 0; r < repetitions; ++r) {
+    first_us.push_back(time_of(calls, first, finish));
+    second_us.push_back(time_of(calls, second, finish));
+    ratios.push_back(second_us.back() / first_us.back());
+  }
+  return {summary(first_us), summary(second_us), summary(ratios).median};
+}
+
 }  // namespace halocline::bench

