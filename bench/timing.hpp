@@ -5,15 +5,10 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <vector>
 
 namespace halocline::bench {
-
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// The best and the median of some measurements.
 struct Times {
@@ -31,10 +26,10 @@ inline double time_of(
     int calls, const std::function<void()>& call, const std::function<void()>& finish = [] {}) {
   finish();
   MPI_Barrier(MPI_COMM_WORLD);
-  const double start = now();
+  const double start = MPI_Wtime();
   for (int i = 0; i < calls; ++i) call();
   finish();
-  double us = (now() - start) * 1e6 / calls;
+  double us = (MPI_Wtime() - start) * 1e6 / calls;
   MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return us;
 }

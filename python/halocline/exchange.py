@@ -6,12 +6,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halocline import _arrays, _c
 from halocline.errors import UsageError
 from halocline.grid import Grid, sides_of, widths_of
+
+
+#: An array, and what reads its address and its library's current stream.
+_Known = tuple[Callable[[], Any], Callable[[Any], int], Callable[[], int]]
 
 
 class Exchange:
@@ -43,7 +47,7 @@ class Exchange:
         self._in_flight: tuple[Any, ...] = ()
         self._layouts: list[_arrays.Layout] = []
         # By their numbers: arrays that were found to be like the planned ones.
-        self._known: list[dict[int, weakref.ref[Any]]] = [{} for _ in self._planned]
+        self._known: list[dict[int, _Known]] = [{} for _ in self._planned]
         self._addresses = (ctypes.c_void_p * len(self._planned))()
         self._c = c = _c.interface()
         fields = (_c.Handle * len(self._planned))()
@@ -60,6 +64,8 @@ class Exchange:
                 if handle:
                     c.field_destroy(_c.Handle(handle))
         self._on_gpu = self._layouts[0].on_gpu
+        #: Finds the stream of the arrays of the last call.
+        self._current = _arrays.stream_reader(self._planned[0], self._on_gpu)
 
     def _wrapped(self, grid: Grid, number: int, array: Any) -> int:
         name = f"array {number}"
@@ -85,53 +91,53 @@ class Exchange:
         field = _c.Handle()
         _c.interface().field_wrap(grid._handle, address, options, field)
         self._layouts.append(layout)
-        self._remember(number, array)
         assert field.value is not None
         return field.value
 
-    def _place(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Takes the arrays of a call, or the planned ones. Sets their addresses."""
-        taken = tuple(arrays) or self._planned
+    def _call(self, function: Callable[..., int], arrays: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """Calls a function of the C interface for these arrays, or the planned ones, and returns them. Programs come
+        here in each step: known arrays take 1 us."""
+        taken = arrays or self._planned
         if len(taken) != len(self._planned):
             raise UsageError(f"{len(taken)} arrays for an exchange of {len(self._planned)}")
+        current = self._current
         for number, array in enumerate(taken):
             known = self._known[number].get(id(array))
-            if known is not None and known() is array:
-                self._addresses[number] = _arrays.address_of(array)
-                continue
-            address, layout = _arrays.described(array, f"array {number}")
-            if layout != self._layouts[number]:
-                raise UsageError(
-                    f"array {number} is unlike the planned one ({layout}; planned: {self._layouts[number]}); make "
-                    "them all by Grid.zeros(), or plan another exchange"
-                )
-            self._addresses[number] = address
-            self._remember(number, array)
+            if known is None or known[0]() is not array:
+                known = self._recognised(number, array)
+            self._addresses[number] = known[1](array)
+            if number == 0:
+                self._current = current = known[2]
+        queue = current() if stream is None else _arrays.number_of(stream, self._on_gpu)
+        status = function(self._handle, self._addresses, len(taken), queue)
+        if status:
+            raise self._c.error(status)
         return taken
 
-    def _remember(self, number: int, array: Any) -> None:
+    def _recognised(self, number: int, array: Any) -> _Known:
+        address, layout = _arrays.described(array, f"array {number}")
+        if layout != self._layouts[number]:
+            raise UsageError(
+                f"array {number} is unlike the planned one ({layout}; planned: {self._layouts[number]}); make "
+                "them all by Grid.zeros(), or plan another exchange"
+            )
         known, key = self._known[number], id(array)
-        with contextlib.suppress(TypeError):  # what cannot be referred to weakly is looked at each time
-            known[key] = weakref.ref(array, lambda _: known.pop(key, None))
+        readers = _arrays.address_reader(array, address), _arrays.stream_reader(array, layout.on_gpu)
+        try:
+            known[key] = (weakref.ref(array, lambda _: known.pop(key, None)), *readers)
+        except TypeError:  # cannot be referred to weakly: looked at in each call
+            return (lambda: array, *readers)
+        return known[key]
 
     def run(self, *arrays: Any, stream: Any = None) -> None:
         """Fills the halos of these arrays, by default of the planned ones. For arrays in GPU memory on `stream`, by
         default the current one of their library, and the host goes on."""
-        taken = self._place(arrays)
-        queue = _arrays.stream_for(taken[0], self._on_gpu, stream)
-        status = self._c.exchange_run_at(self._handle, self._addresses, len(taken), queue)
-        if status:
-            raise self._c.error(status)
+        self._call(self._c.exchange_run_at, arrays, stream)
 
     def start(self, *arrays: Any, stream: Any = None) -> None:
         """Sends what the arrays' halos on other ranks need. Until finish() this rank may read, but not write, its
         cells next to others, and neither read nor write the halo."""
-        taken = self._place(arrays)
-        queue = _arrays.stream_for(taken[0], self._on_gpu, stream)
-        status = self._c.exchange_start_at(self._handle, self._addresses, len(taken), queue)
-        if status:
-            raise self._c.error(status)
-        self._in_flight = taken
+        self._in_flight = self._call(self._c.exchange_start_at, arrays, stream)
 
     def progress(self) -> bool:
         """Advances transports that need the host; returns whether finish() would not wait."""
@@ -141,7 +147,7 @@ class Exchange:
 
     def finish(self, stream: Any = None) -> None:
         """Fills the halos of start()'s arrays. Give both the same stream."""
-        queue = _arrays.stream_for((self._in_flight or self._planned)[0], self._on_gpu, stream)
+        queue = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
         status = self._c.exchange_finish(self._handle, queue)
         if status:
             raise self._c.error(status)

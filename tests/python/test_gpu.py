@@ -90,8 +90,10 @@ def test_the_default_stream_is_not_the_hosts(monkeypatch):
     library = types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda: current))
     monkeypatch.setitem(sys.modules, "cupy", library)
     array = type("ndarray", (), {"__module__": "cupy._core.core"})()
-    assert _arrays.stream_for(array, True, None) == _c.CUDA_DEFAULT_STREAM
+    of_array = _arrays.stream_reader(array, True)
+    assert of_array() == _c.CUDA_DEFAULT_STREAM
     current.ptr = 77
-    assert _arrays.stream_for(array, True, None) == 77
-    assert _arrays.stream_for(array, True, types.SimpleNamespace(__cuda_stream__=lambda: (0, 78))) == 78
-    assert _arrays.stream_for(array, True, types.SimpleNamespace(cuda_stream=0)) == _c.CUDA_DEFAULT_STREAM
+    assert of_array() == 77
+    assert _arrays.stream_reader(array, False)() == _c.HOST_STREAM
+    assert _arrays.number_of(types.SimpleNamespace(__cuda_stream__=lambda: (0, 78)), True) == 78
+    assert _arrays.number_of(types.SimpleNamespace(cuda_stream=0), True) == _c.CUDA_DEFAULT_STREAM
