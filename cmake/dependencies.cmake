@@ -4,11 +4,16 @@
 
 include(FetchContent)
 
-# Finds a package, at least of the version given last; if it is not there, downloads it where
-# HALOCLINE_FETCH allows, and adds its name to halocline_fetched; else says what to do.
-macro(halocline_find package git_repository git_tag)
+# Finds a package, of headers that `target` stands for, at least of the version given last. Where it is not installed,
+# takes the headers of a source package (scripts/sdist), or downloads it where HALOCLINE_FETCH allows, and adds its name
+# to halocline_fetched; else says what to do.
+macro(halocline_find package target git_repository git_tag)
   find_package(${package} ${ARGN} QUIET)
-  if(NOT ${package}_FOUND)
+  if(NOT ${package}_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/third_party")
+    add_library(${target} INTERFACE IMPORTED)
+    target_include_directories(${target} SYSTEM INTERFACE "${PROJECT_SOURCE_DIR}/third_party")
+    target_compile_definitions(${target} INTERFACE FMT_HEADER_ONLY=1 TOML_HEADER_ONLY=1)
+  elseif(NOT ${package}_FOUND)
     if(NOT HALOCLINE_FETCH)
       message(FATAL_ERROR "${package} ${ARGN} is not installed, or too old. Run scripts/setup, "
         "or give its place with -DCMAKE_PREFIX_PATH=..., or let CMake download it with -DHALOCLINE_FETCH=ON.")
@@ -32,10 +37,10 @@ endmacro()
 set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-halocline_find(fmt https://github.com/fmtlib/fmt.git 9.1.0)
-halocline_find(nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
-halocline_find(CLI11 https://github.com/CLIUtils/CLI11.git v2.3.2)
-halocline_find(hwy https://github.com/google/highway.git 1.2.0 1.0)
+halocline_find(fmt fmt::fmt-header-only https://github.com/fmtlib/fmt.git 9.1.0)
+halocline_find(nlohmann_json nlohmann_json::nlohmann_json https://github.com/nlohmann/json.git v3.11.2)
+halocline_find(CLI11 CLI11::CLI11 https://github.com/CLIUtils/CLI11.git v2.3.2)
+halocline_find(hwy hwy::hwy https://github.com/google/highway.git 1.2.0 1.0)
 if(NOT TARGET hwy::hwy)
   add_library(hwy::hwy ALIAS hwy)
 endif()
@@ -44,7 +49,7 @@ add_library(halocline_hwy INTERFACE)
 target_include_directories(halocline_hwy SYSTEM INTERFACE
   $<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>)
 # Headers only, and none of them reaches ours that are installed.
-halocline_find(tomlplusplus https://github.com/marzer/tomlplusplus.git v3.3.0)
+halocline_find(tomlplusplus tomlplusplus::tomlplusplus https://github.com/marzer/tomlplusplus.git v3.3.0)
 
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -55,7 +60,16 @@ if(HALOCLINE_PORTABLE)
 else()
   find_package(ZLIB REQUIRED)
   set(halocline_fmt fmt::fmt)
+  if(HALOCLINE_PYTHON)
+    set(halocline_fmt fmt::fmt-header-only)  # wheels go where there is no libfmt
+  endif()
   set(halocline_openmp OpenMP::OpenMP_CXX)
+endif()
+
+if(HALOCLINE_PORTABLE OR HALOCLINE_PYTHON)
+  # Every system has libgcc_s.so.1; GCC 12's, linked in, would ask for glibc 2.35. Parts of libstdc++ that nothing calls
+  # would ask for 2.36. Without both 2.34 is enough.
+  add_link_options(-static-libstdc++ -Wl,--gc-sections -s)
 endif()
 
 set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
@@ -80,5 +94,5 @@ if(HALOCLINE_TESTS STREQUAL "AUTO")
     message(STATUS "Tests are not built: no GoogleTest (scripts/setup --for test)")
   endif()
 elseif(HALOCLINE_TESTS)
-  halocline_find(GTest https://github.com/google/googletest.git release-1.12.1)
+  halocline_find(GTest GTest::gtest https://github.com/google/googletest.git release-1.12.1)
 endif()

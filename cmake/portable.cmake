@@ -21,6 +21,3 @@ target_link_libraries(halocline_gomp INTERFACE "${gomp_archive}" Threads::Thread
 set(halocline_openmp halocline_gomp)
 
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
-# Every system has libgcc_s.so.1; GCC 12's, linked in, would ask for glibc 2.35. Parts of libstdc++ that nothing calls
-# would ask for 2.36. Without both 2.34 is enough.
-add_link_options(-static-libstdc++ -Wl,--gc-sections -s)

@@ -14,9 +14,9 @@
 #include "base/text/words.hpp"
 #include "bench/combinations.hpp"
 #include "comm/collectives.hpp"
+#include "comm/second_thread.hpp"
 #include "device/gpu.hpp"
 #include "device/queue.hpp"
-#include "files/parallel/threads.hpp"
 #include "lab/busy_work.hpp"
 #include "lab/measured.hpp"
 #include "lab/progress_thread.hpp"
@@ -211,8 +211,8 @@ void ProgressBench::time(const Combination& combination) {
 /// Leaves out the thread where MPI does not allow it, and says so.
 void ProgressBench::find_modes() {
   modes_ = options_.modes;
-  result_.threads = files::thread_support();
-  if (!files::any_thread_may_call()) {
+  result_.threads = comm::thread_support();
+  if (!comm::any_thread_may_call()) {
     if (std::erase(modes_, ProgressMode::thread) > 0)
       notes_.add(
           fmt::format("a progress thread is not timed: this MPI provides {}, and calling MPI "

@@ -87,10 +87,11 @@ UMBRELLA = "halocline.hpp"
 # Headers of others: (pattern of the name, where it may be included, that place in words).
 RESTRICTED = [
     (r"mpi\.h",
-     r"src/core/(comm|transport)/|src/solve/files/parallel/|src/tools/mpi/|include/halocline/mpi\.hpp|"
-     r"(tests|bench|examples|lab)/",
-     "core/comm, core/transport, solve/files/parallel, tools/mpi, include/halocline/mpi.hpp, tests, bench, "
-     "examples and lab"),
+     r"src/core/(comm|transport)/|src/tools/mpi/|include/halocline/mpi\.hpp|(tests|bench|examples|lab)/",
+     "core/comm, core/transport, tools/mpi, include/halocline/mpi.hpp, tests, bench, examples and lab"),
+    # These include mpi.h, and libhalocline_solver serves every MPI.
+    (r"comm/(gate|state|swap|tool_interface)\.hpp", r"src/(core|tools)/|(tests|bench|lab)/",
+     "core, tools, tests, bench and lab"),
     (r"(cuda_runtime|cuda_runtime_api|cuda)\.h", r"src/core/device/cuda/|tests/cuda_on_cpu/|.*\.cuh?$",
      "core/device/cuda, tests/cuda_on_cpu and .cu, .cuh files"),
     (r"nccl\.h", r"examples/nccl/", "examples/nccl"),

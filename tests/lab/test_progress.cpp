@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/collectives.hpp"
-#include "files/parallel/threads.hpp"
+#include "comm/second_thread.hpp"
 #include "lab/busy_work.hpp"
 #include "lab/overhead.hpp"
 #include "lab/progress.hpp"
@@ -178,7 +178,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
     return;
   }
   const ProgressBenchResult result = run_progress_bench(world(), brief_progress());
-  EXPECT_EQ(result.threads, files::thread_support());
+  EXPECT_EQ(result.threads, comm::thread_support());
   ASSERT_EQ(result.timings.size(), 4u);  // by shared and mpi
   for (const ProgressTiming& timing : result.timings) {
     EXPECT_FALSE(timing.wrong) << *timing.wrong;
@@ -186,7 +186,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
     EXPECT_GT(timing.alone.median_seconds, 0);
     EXPECT_GT(timing.work.median_seconds, 0);
     // Tests start MPI without leave for threads.
-    const std::size_t modes = files::any_thread_may_call() ? 3 : 2;
+    const std::size_t modes = comm::any_thread_may_call() ? 3 : 2;
     ASSERT_EQ(timing.modes.size(), modes);
     for (const ProgressTiming::Mode& mode : timing.modes) {
       EXPECT_EQ(mode.time.repetitions, 3);
@@ -198,7 +198,7 @@ TEST(ProgressBench, TimesEveryTransportSizeAndMode) {
 }
 
 TEST(ProgressBench, SaysWhyThereIsNoThread) {
-  if (ranks() != 2 || files::any_thread_may_call()) GTEST_SKIP() << "this MPI allows it";
+  if (ranks() != 2 || comm::any_thread_may_call()) GTEST_SKIP() << "this MPI allows it";
   ProgressBenchOptions options = brief_progress();
   options.sizes = {8};
   options.transports = {"mpi"};

@@ -10,7 +10,7 @@
 
 #include <halocline/solver.hpp>
 
-#include "files/parallel/threads.hpp"
+#include "comm/second_thread.hpp"
 #include "support/caught.hpp"
 #include "support/memories.hpp"
 #include "support/ranks.hpp"
@@ -77,7 +77,7 @@ TEST(Writer, GivesTheSameFilesOfAGpu) {
 TEST(Writer, NeedsMpiForAnyThread) {
   const SharedFolder folder(world());
   const SolveOptions options = run_with_files(folder, Writing::beside);
-  if (files::any_thread_may_call()) {
+  if (comm::any_thread_may_call()) {
     const SolveResult result = solve(world(), options);
     EXPECT_EQ(result.writing->waits_because, "");
     EXPECT_EQ(result.writing->copies_in, no_gpu() ? "host" : "device");

@@ -59,6 +59,22 @@ T all_reduce(const Communicator& communicator, T value, MPI_Datatype type, MPI_O
   return values->result;
 }
 
+template <class T>
+std::vector<T> values_of_all(const Communicator& communicator, const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  struct Values {
+    T mine;
+    std::vector<T> all;
+  };
+  const auto values = std::make_shared<Values>(
+      Values{value, std::vector<T>(static_cast<std::size_t>(communicator.size()))});
+  collective(communicator, "MPI_Iallgather", values, [&](MPI_Comm comm, MPI_Request* request) {
+    return MPI_Iallgather(&values->mine, sizeof(T), MPI_BYTE, values->all.data(), sizeof(T),
+                          MPI_BYTE, comm, request);
+  });
+  return values->all;
+}
+
 /// NaN if any value is NaN.
 double largest(std::span<const double> values) {
   double most = 0;
@@ -196,17 +212,11 @@ std::vector<std::uint64_t> sum_over_ranks(const Communicator& communicator,
 }
 
 std::vector<double> gather_all(const Communicator& communicator, double value) {
-  struct Values {
-    double mine;
-    std::vector<double> all;
-  };
-  const auto values = std::make_shared<Values>(
-      Values{value, std::vector<double>(static_cast<std::size_t>(communicator.size()))});
-  collective(communicator, "MPI_Iallgather", values, [&](MPI_Comm comm, MPI_Request* request) {
-    return MPI_Iallgather(&values->mine, 1, MPI_DOUBLE, values->all.data(), 1, MPI_DOUBLE, comm,
-                          request);
-  });
-  return values->all;
+  return values_of_all(communicator, value);
+}
+
+std::vector<Box> gather_all(const Communicator& communicator, const Box& value) {
+  return values_of_all(communicator, value);
 }
 
 double sum_in_rank_order(const Communicator& communicator, double value) {

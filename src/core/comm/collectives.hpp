@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <halocline/box.hpp>
 #include <halocline/communicator.hpp>
 #include <halocline/error.hpp>
 
@@ -41,6 +42,7 @@ std::vector<std::uint64_t> sum_over_ranks(const Communicator& communicator,
                                           std::vector<std::uint64_t> values);
 /// Returns every rank's value, in order of rank.
 std::vector<double> gather_all(const Communicator& communicator, double value);
+std::vector<Box> gather_all(const Communicator& communicator, const Box& value);
 /// Adds in order of rank, so that the sum is the same each time.
 double sum_in_rank_order(const Communicator& communicator, double value);
 /// Returns rank `root`'s text on every rank.

@@ -2,8 +2,6 @@
 #include "comm/gate.hpp"
 
 #include <array>
-#include <mutex>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,14 +34,6 @@ void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
     keep_for_mpi(std::move(memory));
     throw;
   }
-}
-
-void keep_for_mpi(std::shared_ptr<const void> memory) {
-  // Never freed: other ranks may still use it when this program has ended.
-  static auto* const kept = new std::vector<std::shared_ptr<const void>>;
-  static std::mutex one_at_a_time;
-  const std::lock_guard guard(one_at_a_time);
-  kept->push_back(std::move(memory));
 }
 
 void barrier_on_node(State& state, const char* site) {

@@ -43,8 +43,4 @@ void wait_all(State& state, std::span<MPI_Request> requests, const Wait& wait,
 /// Waits for the other ranks of the node, within the wait limit.
 void barrier_on_node(State& state, const char* site);
 
-/// Keeps memory to the end of the program, because a message that this rank no longer waits for may
-/// still arrive in it.
-void keep_for_mpi(std::shared_ptr<const void> memory);
-
 }  // namespace halocline::comm

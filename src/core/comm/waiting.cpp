@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -93,6 +95,14 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
                             "doing something else (option 'wait_limit' sets how long to wait)",
                             state.rank(), limit, wait.site, missing));
   }
+}
+
+void keep_for_mpi(std::shared_ptr<const void> memory) {
+  // Never freed: other ranks may still use it when this program has ended.
+  static auto* const kept = new std::vector<std::shared_ptr<const void>>;
+  static std::mutex one_at_a_time;
+  const std::lock_guard guard(one_at_a_time);
+  kept->push_back(std::move(memory));
 }
 
 void InFlight::enter() {

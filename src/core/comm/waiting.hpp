@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <halocline/communicator.hpp>
@@ -32,6 +33,10 @@ void wait_until(State& state, const Wait& wait, const std::function<bool()>& don
 /// Cancels everything in flight, after a wait took too long. Returns the ranks and fields that its
 /// GPUs may wait for; empty if there are none.
 std::string give_up_all();
+
+/// Keeps memory to the end of the program, because a message that this rank no longer waits for may
+/// still arrive in it.
+void keep_for_mpi(std::shared_ptr<const void> memory);
 
 /// An operation in flight that needs the host to progress. While it is entered, every wait of this
 /// process progresses it: the rank waited for may itself wait for this one.

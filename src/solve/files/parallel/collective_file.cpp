@@ -18,7 +18,7 @@
 
 #include "base/files/small_files.hpp"
 #include "comm/collectives.hpp"
-#include "comm/gate.hpp"
+#include "comm/messages.hpp"
 #include "files/parallel/file_transfer.hpp"
 
 // Why not MPI-IO. Open MPI 4.1.4 (OMPIO) reports success when a collective write meets a full
@@ -125,7 +125,7 @@ int sync(const Descriptor& file, bool is_regular) {
 }  // namespace
 
 CollectiveFile::CollectiveFile(const Communicator& communicator, const FileToOpen& file)
-    : communicator_(communicator), file_(file), tag_(communicator.state().next_tag()) {
+    : communicator_(communicator), file_(file), tag_(comm::next_tag(communicator)) {
   if (file_.name_in_errors.empty()) file_.name_in_errors = file_.path;
   comm::on_first_rank(communicator_, [this] {
     open();

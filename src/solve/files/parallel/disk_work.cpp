@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -11,12 +13,12 @@
 
 #include <fmt/format.h>
 
-#include "comm/gate.hpp"
+#include "comm/messages.hpp"
+#include "comm/settings.hpp"
 
 namespace halocline::files {
 namespace {
 
-constexpr const char* site = "file, disks";
 constexpr int root = 0;
 
 /// The state that a rank reports to the root, and the root to all: the first that is true of any
@@ -24,72 +26,57 @@ constexpr int root = 0;
 enum class Progress : int { busy, failed, done };
 
 /// The interval at which a rank reports that its work takes longer. No write to an idle disk does.
-std::chrono::duration<double> interval_of(const comm::State& state) {
-  const double limit = state.settings().wait_limit.count();
+std::chrono::duration<double> interval_of(const Communicator& communicator) {
+  const double limit = comm::settings_of(communicator).wait_limit.count();
   return std::chrono::duration<double>(limit > 0 ? std::min(0.5, limit / 4) : 0.5);
 }
 
 /// Buffers that MPI may still use after an error.
 struct Words {
-  std::vector<int> of_ranks;
-  int mine = 0, of_all = 0;
+  std::vector<Progress> of_ranks;
+  Progress mine = Progress::busy, of_all = Progress::busy;
 };
 
-std::string missing_of(const std::vector<MPI_Request>& requests) {
+std::string names_of(const std::vector<int>& ranks) {
   std::string names;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    int there = 0;
-    MPI_Request_get_status(requests[i], &there, MPI_STATUS_IGNORE);
-    if (there == 0) names += fmt::format("{}rank {}", names.empty() ? "" : ", ", i + 1);
-  }
+  for (const int rank : ranks) names += fmt::format("{}rank {}", names.empty() ? "" : ", ", rank);
   return names;
 }
 
+std::span<std::byte> as_message(Progress& word) {
+  return std::as_writable_bytes(std::span(&word, 1));
+}
+
 /// The root receives the state of every rank, then sends the result to all.
-void ask_all(comm::State& state, int tag, const std::shared_ptr<Words>& words) {
-  const auto others = static_cast<std::size_t>(state.size() - 1);
-  words->of_ranks.assign(others, 0);
-  std::vector<MPI_Request> requests(others, MPI_REQUEST_NULL);
-  for (std::size_t i = 0; i < others; ++i)
-    comm::check(MPI_Irecv(&words->of_ranks[i], 1, MPI_INT, static_cast<int>(i) + 1, tag,
-                          state.all(), &requests[i]),
-                site);
-  wait_all(state, requests,
-           {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
-           words);
+void ask_all(comm::Messages& messages, int ranks, const std::shared_ptr<Words>& words) {
+  words->of_ranks.assign(static_cast<std::size_t>(ranks - 1), Progress::busy);
+  for (int rank = 1; rank < ranks; ++rank)
+    messages.receive(rank, as_message(words->of_ranks[static_cast<std::size_t>(rank - 1)]));
+  messages.wait(names_of, comm::Wait::Limit::as_set, words);
   words->of_all =
       std::min(words->mine, *std::min_element(words->of_ranks.begin(), words->of_ranks.end()));
-  for (std::size_t i = 0; i < others; ++i)
-    comm::check(MPI_Isend(&words->of_all, 1, MPI_INT, static_cast<int>(i) + 1, tag, state.all(),
-                          &requests[i]),
-                site);
-  wait_all(state, requests,
-           {.site = site, .phase = Phase::other, .missing = [&] { return missing_of(requests); }},
-           words);
+  for (int rank = 1; rank < ranks; ++rank) messages.send(rank, as_message(words->of_all));
+  messages.wait(names_of, comm::Wait::Limit::as_set, words);
 }
 
 /// The others wait longer: the root, which waits for the same rank as they do, can name it.
-void ask_root(comm::State& state, int tag, const std::shared_ptr<Words>& words) {
-  std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
-  comm::check(MPI_Isend(&words->mine, 1, MPI_INT, root, tag, state.all(), &requests[0]), site);
-  comm::check(MPI_Irecv(&words->of_all, 1, MPI_INT, root, tag, state.all(), &requests[1]), site);
-  wait_all(state, requests,
-           {.site = site,
-            .phase = Phase::other,
-            .missing = [] { return fmt::format("rank {}", root); },
-            .limit = comm::Wait::Limit::twice},
-           words);
+void ask_root(comm::Messages& messages, const std::shared_ptr<Words>& words) {
+  messages.send(root, as_message(words->mine));
+  messages.receive(root, as_message(words->of_all));
+  messages.wait([](const std::vector<int>&) { return names_of({root}); }, comm::Wait::Limit::twice,
+                words);
 }
 
 /// Collective.
-Progress agree(comm::State& state, int tag, Progress mine) {
+Progress agree(const Communicator& communicator, int tag, Progress mine) {
+  comm::Messages messages(communicator, tag, "file, disks");
   const auto words = std::make_shared<Words>();
-  words->mine = static_cast<int>(mine);
-  if (state.rank() == root)
-    ask_all(state, tag, words);
+  words->mine = mine;
+  if (communicator.rank() == root)
+    ask_all(messages, communicator.size(), words);
   else
-    ask_root(state, tag, words);
-  return static_cast<Progress>(words->of_all);
+    ask_root(messages, words);
+  return words->of_all;
 }
 
 }  // namespace
@@ -109,16 +96,16 @@ void DiskWork::start(const std::function<int()>& work) {
 DiskEnd DiskWork::finish() {
   DiskEnd end;
   if (!result_.valid()) return end;
-  comm::State& state = communicator_.state();
-  const auto interval = interval_of(state);
+  const bool is_alone = communicator_.size() == 1;
+  const auto interval = interval_of(communicator_);
   Progress mine = Progress::busy;
   for (;;) {
-    if (state.size() == 1) result_.wait();
+    if (is_alone) result_.wait();
     if (mine == Progress::busy && result_.wait_for(interval) == std::future_status::ready) {
       end.error = result_.get();
       mine = end.error == 0 ? Progress::done : Progress::failed;
     }
-    const Progress all = state.size() == 1 ? mine : agree(state, tag_, mine);
+    const Progress all = is_alone ? mine : agree(communicator_, tag_, mine);
     if (all == Progress::busy) continue;
     end.on_all = all == Progress::done;
     return end;

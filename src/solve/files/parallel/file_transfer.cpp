@@ -2,7 +2,6 @@
 #include "files/parallel/file_transfer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -10,10 +9,9 @@
 
 #include <halocline/error.hpp>
 
-#include "base/checked.hpp"
 #include "base/hash.hpp"
 #include "comm/collectives.hpp"
-#include "comm/gate.hpp"
+#include "comm/settings.hpp"
 
 namespace halocline::files {
 namespace {
@@ -63,9 +61,9 @@ FileTransfer::FileTransfer(const Communicator& communicator, const ArrayInFile& 
       part_(part),
       file_(std::move(file)),
       rounds_(array, communicator.size(), chunk_bytes(communicator)),
-      tag_(communicator.state().next_tag()) {
+      buffers_(std::make_shared<Buffers>(communicator, comm::next_tag(communicator))) {
   comm::together(communicator, [&] { allocate(); });
-  gather_boxes();
+  boxes_ = comm::gather_all(communicator, part.box);
   const int ranks = communicator.size();
   for (int rank = 0; rank < ranks; ++rank)
     if (!Box{{}, array.cells}.contains(boxes_[static_cast<std::size_t>(rank)]))
@@ -82,26 +80,6 @@ void FileTransfer::allocate() {
   for (auto* memory : {&buffers_->chunks[0], &buffers_->chunks[1], &buffers_->incoming.memory,
                        &buffers_->outgoing.memory})
     memory->resize(static_cast<std::size_t>(bytes));
-}
-
-void FileTransfer::gather_boxes() {
-  using Corners = std::array<std::int64_t, 6>;
-  struct Values {
-    Corners mine;
-    std::vector<Corners> all;
-  };
-  comm::State& state = communicator_.state();
-  const Int3 lower = part_.box.lower, upper = part_.box.upper;
-  const auto values = std::make_shared<Values>(
-      Values{{lower.x, lower.y, lower.z, upper.x, upper.y, upper.z},
-             std::vector<Corners>(static_cast<std::size_t>(state.size()))});
-  MPI_Request request = MPI_REQUEST_NULL;
-  comm::check(MPI_Iallgather(values->mine.data(), 6, MPI_INT64_T, values->all.data(), 6,
-                             MPI_INT64_T, state.all(), &request),
-              "MPI_Iallgather");
-  wait_all(state, {&request, 1}, {.site = "file, boxes", .phase = Phase::other, .missing = {}},
-           values);
-  for (const Corners& c : values->all) boxes_.push_back({{c[0], c[1], c[2]}, {c[3], c[4], c[5]}});
 }
 
 CellRange FileTransfer::range_of(std::int64_t round) const {
@@ -326,44 +304,24 @@ FileTransfer::Message FileTransfer::add(Mail& mail, int peer, std::int64_t bytes
 void FileTransfer::post_receive(int peer, std::int64_t bytes) {
   if (bytes == 0) return;
   Mail& mail = buffers_->incoming;
-  const Message message = add(mail, peer, bytes);
-  mail.requests.push_back(MPI_REQUEST_NULL);
-  comm::State& state = communicator_.state();
-  post(state, mail.site, bytes, [&] {
-    return MPI_Irecv(message.bytes.data(), checked_cast<int>(bytes), MPI_BYTE, peer, tag_,
-                     state.all(), &mail.requests.back());
-  });
+  mail.in_flight.receive(peer, add(mail, peer, bytes).bytes);
 }
 
-// Synchronous: a rank with little to send must not run ahead of the ranks that write, or MPI would
-// have to store its messages of all later rounds.
+// A rank with little to send must not run ahead of the ranks that write, or MPI would have to store
+// its messages of all later rounds.
 void FileTransfer::post_send(const Message& message) {
-  Mail& mail = buffers_->outgoing;
-  mail.requests.push_back(MPI_REQUEST_NULL);
-  comm::State& state = communicator_.state();
-  post(state, mail.site, static_cast<std::int64_t>(message.bytes.size()), [&] {
-    return MPI_Issend(message.bytes.data(), checked_cast<int>(message.bytes.size()), MPI_BYTE,
-                      message.peer, tag_, state.all(), &mail.requests.back());
-  });
+  buffers_->outgoing.in_flight.send_when_received(message.peer, message.bytes);
 }
 
 void FileTransfer::wait(Mail& mail) {
-  const auto missing = [&] {
-    for (std::size_t m = 0; m < mail.requests.size(); ++m) {
-      int done = 0;
-      MPI_Request_get_status(mail.requests[m], &done, MPI_STATUS_IGNORE);
-      if (done == 0) return fmt::format("rank {} (cells of '{}')", mail.messages[m].peer, file_);
-    }
-    return std::string();
-  };
-  wait_all(communicator_.state(), mail.requests,
-           {.site = mail.site, .phase = Phase::other, .missing = missing});
+  mail.in_flight.wait([this](const std::vector<int>& missing) {
+    return fmt::format("rank {} (cells of '{}')", missing.front(), file_);
+  });
 }
 
 void FileTransfer::clear(Mail& mail) {
   mail.used = 0;
   mail.messages.clear();
-  mail.requests.clear();
 }
 
 }  // namespace halocline::files

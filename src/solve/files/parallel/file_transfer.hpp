@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Moves cells of an array between the ranks that hold them in memory and the ranks that read or
-// write their part of the file. For sources of this folder: it includes mpi.h.
-
-#include <mpi.h>
+// write their part of the file.
 
 #include <array>
 #include <cstddef>
@@ -16,6 +14,7 @@
 
 #include <halocline/communicator.hpp>
 
+#include "comm/messages.hpp"
 #include "files/parallel/file_rounds.hpp"
 
 namespace halocline::files {
@@ -63,23 +62,23 @@ class FileTransfer {
   };
   /// Messages in flight, all to this rank or all from it, and their memory.
   struct Mail {
-    const char* site;
+    comm::Messages in_flight;
     std::vector<std::byte> memory = {};
     std::size_t used = 0;
     std::vector<Message> messages = {};
-    std::vector<MPI_Request> requests = {};
   };
   /// Behind one pointer, because MPI may continue to use them after an error.
   struct Buffers {
     std::array<std::vector<std::byte>, 2> chunks;  ///< for rounds in turn
-    Mail incoming{"file, receive"};
-    Mail outgoing{"file, send"};
+    Mail incoming, outgoing;
+    Buffers(const Communicator& communicator, int tag)
+        : incoming{comm::Messages(communicator, tag, "file, receive")},
+          outgoing{comm::Messages(communicator, tag, "file, send")} {}
   };
 
   void allocate();
   CellRange range_of(std::int64_t round) const;
   std::byte* chunk_at(std::int64_t round) const;
-  void gather_boxes();
   std::int64_t bytes_of(int holder, CellRange range) const;
   Line row_at(const Int3& cell) const;
   bool copy_rows(const RowsToCopy& rows) const;
@@ -107,11 +106,10 @@ class FileTransfer {
   PartInMemory part_;
   std::string file_;
   FileRounds rounds_;
-  int tag_;
   std::vector<Box> boxes_;        // of all ranks
   std::vector<int> other_ranks_;  // from the next one on, so that not all send to the same first
   mutable std::exception_ptr failed_;  // the first copy from or to a GPU that did
-  std::shared_ptr<Buffers> buffers_ = std::make_shared<Buffers>();
+  std::shared_ptr<Buffers> buffers_;
 };
 
 }  // namespace halocline::files

@@ -13,8 +13,8 @@
 #include "base/recorder.hpp"
 #include "base/text/format.hpp"
 #include "comm/collectives.hpp"
+#include "comm/second_thread.hpp"
 #include "device/gpu.hpp"
-#include "files/parallel/threads.hpp"
 #include "program/copy_cells.hpp"
 #include "solver/memory.hpp"
 
@@ -52,9 +52,9 @@ Room room_for(const Communicator& communicator, double bytes, const Target& targ
 Writer::Writer(const Communicator& communicator, Writing option)
     : option_(option), communicator_(communicator) {
   const std::string why_not = option == Writing::between ? "option 'writing' asks for that"
-                                                         : files::no_thread_because(communicator);
+                                                         : comm::no_thread_because(communicator);
   if (why_not.empty())
-    communicator_ = files::for_thread(communicator);
+    communicator_ = comm::for_thread(communicator);
   else
     wait_between(why_not);
 }
@@ -62,7 +62,7 @@ Writer::Writer(const Communicator& communicator, Writing option)
 Writer::~Writer() {
   if (!work_.valid()) return;
   // Other ranks may be gone; the error that unwinds must not wait for them.
-  if (std::uncaught_exceptions() > 0) files::give_up(communicator_);
+  if (std::uncaught_exceptions() > 0) comm::give_up(communicator_);
   work_.wait();
 }
 

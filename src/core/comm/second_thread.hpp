@@ -6,7 +6,7 @@
 
 #include <halocline/communicator.hpp>
 
-namespace halocline::files {
+namespace halocline::comm {
 
 /// Returns the level of thread support of MPI: "MPI_THREAD_FUNNELED".
 std::string thread_support();
@@ -26,4 +26,4 @@ Communicator for_thread(const Communicator& communicator);
 /// collective; from any thread.
 void give_up(const Communicator& communicator);
 
-}  // namespace halocline::files
+}  // namespace halocline::comm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/parallel/threads.hpp"
+#include "comm/second_thread.hpp"
 
 #include <mpi.h>
 
@@ -9,12 +9,12 @@
 #include "comm/gate.hpp"
 #include "comm/state.hpp"
 
-namespace halocline::files {
+namespace halocline::comm {
 namespace {
 
 int level() {
   int provided = MPI_THREAD_SINGLE;
-  comm::check(MPI_Query_thread(&provided), "MPI_Query_thread");
+  check(MPI_Query_thread(&provided), "MPI_Query_thread");
   return provided;
 }
 
@@ -36,20 +36,19 @@ std::string thread_support() {
 bool any_thread_may_call() { return level() == MPI_THREAD_MULTIPLE; }
 
 std::string no_thread_because(const Communicator& communicator) {
-  return comm::first_text(communicator,
-                          any_thread_may_call()
-                              ? ""
-                              : fmt::format("MPI runs with {}, and a second thread needs "
-                                            "MPI_THREAD_MULTIPLE",
-                                            thread_support()));
+  return first_text(communicator, any_thread_may_call()
+                                      ? ""
+                                      : fmt::format("MPI runs with {}, and a second thread needs "
+                                                    "MPI_THREAD_MULTIPLE",
+                                                    thread_support()));
 }
 
 Communicator for_thread(const Communicator& communicator) {
-  comm::Settings settings = comm::settings_of(communicator);
+  Settings settings = settings_of(communicator);
   settings.is_for_thread = true;
-  return Communicator(std::make_shared<comm::State>(communicator.state().all(), settings));
+  return Communicator(std::make_shared<State>(communicator.state().all(), settings));
 }
 
 void give_up(const Communicator& communicator) { communicator.state().give_up(); }
 
-}  // namespace halocline::files
+}  // namespace halocline::comm
