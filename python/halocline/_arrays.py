@@ -105,7 +105,8 @@ def stream_reader(array: Any, on_gpu: bool) -> Callable[[], int]:
         return lambda: module.cuda.current_stream(device).cuda_stream or _c.CUDA_DEFAULT_STREAM
 
     def unknown() -> int:
-        raise UsageError(f"which stream is meant for a {type(array).__name__}? Give stream=; 0 is CUDA's default stream")
+        kind = type(array).__name__
+        raise UsageError(f"which stream is meant for a {kind}? Give stream=; 0 is CUDA's default stream")
 
     return unknown
 

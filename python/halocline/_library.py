@@ -46,7 +46,7 @@ def load() -> ctypes.CDLL:
         return ctypes.CDLL(str(file))
     except OSError as error:
         where = f" ({VARIABLE})" if named else ""
+        mpi = ", ".join(loaded_mpis()) or "in no library of its own"
         raise UnavailableError(
-            f"{file}{where}, Halocline's library for {of_mpi}, cannot be loaded: {error}; MPI is "
-            f"{', '.join(loaded_mpis()) or 'not in a library of its own'}"
+            f"{file}{where} cannot be loaded: {error}; MPI is {mpi}, and the library must be built for {of_mpi}"
         ) from error

@@ -13,7 +13,6 @@ from halocline import _arrays, _c
 from halocline.errors import UsageError
 from halocline.grid import Grid, sides_of, widths_of
 
-
 #: An array, and what reads its address and its library's current stream.
 _Known = tuple[Callable[[], Any], Callable[[Any], int], Callable[[], int]]
 

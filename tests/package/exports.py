@@ -6,7 +6,7 @@ libhalocline: all other libraries serve every MPI.
 
 usage: exports.py [--check] LIBRARY ...
 
-Left out are names of the version HALOCLINE_PRIVATE, by which libhalocline_solver finds what it is built on."""
+Left out are names of the versions that end in PRIVATE, by which our own libraries and the command find each other."""
 
 import pathlib
 import re
@@ -25,7 +25,7 @@ def symbols_of(library, which):
 def exported(library):
     """Returns the names of functions and data, without arguments, that a program may link."""
     symbols = symbols_of(library, "--defined-only")
-    public = [symbol.split("@")[0] for symbol in symbols if not symbol.endswith("HALOCLINE_PRIVATE")]
+    public = [symbol.split("@")[0] for symbol in symbols if not symbol.endswith("PRIVATE")]
     plain = subprocess.run(["c++filt"], check=True, input="\n".join(public), capture_output=True,
                            text=True).stdout.split("\n")
     # The versions themselves are symbols, too.

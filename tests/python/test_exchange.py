@@ -190,3 +190,10 @@ def test_closed_in_order():
         halo.run()
     with pytest.raises(hc.UsageError):
         halo.run()
+
+
+def test_a_library_that_cannot_be_loaded_is_named_with_the_mpi(monkeypatch):
+    monkeypatch.setenv("HALOCLINE_LIBRARY", "/nowhere/libhalocline.so")
+    with pytest.raises(hc.UnavailableError, match=r"/nowhere/libhalocline.so \(HALOCLINE_LIBRARY\) cannot be loaded: .*"
+                       r"; MPI is .*libmpi.*, and the library must be built for (openmpi|mpich|mpiabi)"):
+        hc._library.load()
