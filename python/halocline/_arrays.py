@@ -42,6 +42,10 @@ def _packed(shape: Sequence[int], item: int) -> tuple[int, ...]:
 def described(array: Any, name: str = "array") -> tuple[int, Layout]:
     """Returns the address of an array's first element, and its layout. Takes what has CUDA's or NumPy's array
     interface, tensors of PyTorch, and what NumPy reads by DLPack. UsageError for others, and for read-only ones."""
+    if type(array).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        raise UsageError(
+            f"{name} is an array of JAX, which nothing may write into; halocline.jax.exchange returns new ones"
+        )
     facts, on_gpu = getattr(array, "__cuda_array_interface__", None), True
     if facts is None:
         facts, on_gpu = getattr(array, "__array_interface__", None), False

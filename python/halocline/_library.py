@@ -37,6 +37,12 @@ def family() -> str:
     return "openmpi" if MPI.get_vendor()[0] == "Open MPI" else "mpich"
 
 
+def beside(name: str) -> pathlib.Path:
+    """Returns the path of a file for all families of MPIs: beside the library that is named, or in the package."""
+    named = os.environ.get(VARIABLE)
+    return (pathlib.Path(named).parent if named else pathlib.Path(__file__).parent / "lib") / name
+
+
 def load() -> ctypes.CDLL:
     """Loads the library of this process's MPI."""
     of_mpi = family()
