@@ -97,6 +97,7 @@ RESTRICTED = [
     (r"nccl\.h", r"examples/nccl/", "examples/nccl"),
     (r"nvshmem(_host|x)?\.h", r"examples/nvshmem/|tests/cuda_on_cpu/",
      "examples/nvshmem and tests/cuda_on_cpu"),
+    (r"xla/ffi/.*", r"bindings/jax/", "bindings/jax"),
 ]
 ENVIRONMENT = "src/core/base/process/environment.cpp"
 

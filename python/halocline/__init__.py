@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays.
+"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays; for JAX see halocline.jax.
 
     import numpy as np
     import halocline as hc

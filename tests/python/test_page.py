@@ -1,24 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of the page does what it says."""
+"""The programs of the page do what it says."""
 
 import pathlib
 import re
 
+import halocline as hc
 import numpy as np
+import pytest
 from mpi4py import MPI
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 
-def test_the_program_gives_the_averages():
-    program = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+def names_of_program(number):
+    program = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[number]
     names = {}
     exec(compile(program, str(PAGE), "exec"), names)
-    whole = np.zeros((256, 128))
-    whole[50, 100] = 1e6
+    return names
+
+
+def averages(whole):
     for _ in range(100):
         whole = 0.25 * (np.roll(whole, 1, 0) + np.roll(whole, -1, 0) + np.roll(whole, 1, 1) + np.roll(whole, -1, 1))
+    return whole
+
+
+def test_the_program_gives_the_averages():
+    names = names_of_program(0)
+    whole = np.zeros((256, 128))
+    whole[50, 100] = 1e6
     grid = names["grid"]
-    np.testing.assert_array_equal(names["u"][grid.inner], whole[grid.owned])
+    np.testing.assert_array_equal(names["u"][grid.inner], averages(whole)[grid.owned])
     total = MPI.COMM_WORLD.allreduce(names["u"][grid.inner].sum())
     np.testing.assert_allclose(total, 1e6)
+
+
+def test_so_does_the_program_in_jax():
+    try:
+        import halocline.jax  # noqa: F401
+    except hc.UnavailableError as error:
+        pytest.skip(str(error))
+    names = names_of_program(1)
+    y, x = np.mgrid[:256, :128]
+    grid = names["grid"]
+    whole = averages((x * y % 7).astype("f4"))
+    np.testing.assert_array_equal(np.asarray(names["u"])[grid.inner], whole[grid.owned])
