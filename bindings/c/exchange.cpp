@@ -16,6 +16,7 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::guarded_beside_others;
 using binding::made;
 using binding::required;
 
@@ -110,7 +111,7 @@ halocline_status halocline_exchange_destroy(halocline_exchange** exchange) {
 }
 
 halocline_status halocline_exchange_park(halocline_exchange** exchange) {
-  return binding::guarded_beside_others([&] {
+  return guarded_beside_others([&] {
     halocline_exchange*& handle = required(exchange, "the address of the exchange");
     if (handle == nullptr) return;
     const std::shared_ptr<halocline_exchange> all(std::exchange(handle, nullptr));
@@ -155,7 +156,7 @@ halocline_status halocline_exchange_run_at(halocline_exchange* exchange, void* c
 
 halocline_status halocline_exchange_get_info(const halocline_exchange* exchange,
                                              halocline_exchange_info* info) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const halocline_exchange& its = made(exchange, "exchange");
     halocline_exchange_info& answer = fillable(info, "halocline_exchange_info");
     answer.messages = its.exchange.info().messages;

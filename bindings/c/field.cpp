@@ -14,6 +14,7 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::guarded_beside_others;
 using binding::made;
 using binding::required;
 
@@ -101,7 +102,7 @@ halocline_status halocline_field_destroy(halocline_field** field) {
 
 halocline_status halocline_field_get_info(const halocline_field* field,
                                           halocline_field_info* info) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const FieldStorage& its = made(field, "field").storage;
     halocline_field_info& answer = fillable(info, "halocline_field_info");
     const Strides& step = its.strides();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <halocline/mpi_fortran.hpp>
@@ -13,6 +14,7 @@ using namespace halocline;
 using binding::checked;
 using binding::fillable;
 using binding::guarded;
+using binding::guarded_beside_others;
 using binding::made;
 using binding::required;
 
@@ -54,11 +56,13 @@ halocline_status halocline_grid_create(int communicator, const halocline_grid_op
 }
 
 halocline_status halocline_grid_destroy(halocline_grid** grid) {
-  return binding::destroy(grid, "the address of the grid");
+  // Finalisers call this too. Its communicator's state lives as long as the original communicator.
+  return guarded_beside_others(
+      [&] { delete std::exchange(required(grid, "the address of the grid"), nullptr); });
 }
 
 halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_grid_info* info) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const Grid& its = made(grid, "grid").grid;
     halocline_grid_info& answer = fillable(info, "halocline_grid_info");
     answer.rank = its.rank();
@@ -73,7 +77,7 @@ halocline_status halocline_grid_get_info(const halocline_grid* grid, halocline_g
 
 halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int direction[3],
                                           int* rank) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const Grid& its = made(grid, "grid").grid;
     required(direction, "the direction");
     for (int axis = 0; axis < 3; ++axis)
@@ -87,7 +91,7 @@ halocline_status halocline_grid_neighbour(const halocline_grid* grid, const int 
 
 halocline_status halocline_grid_interior(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box* interior) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const Grid& its = made(grid, "grid").grid;
     required(interior, "the place for the box") =
         binding::box(its.interior(binding::reach(reach, its)));
@@ -97,7 +101,7 @@ halocline_status halocline_grid_interior(const halocline_grid* grid, const haloc
 halocline_status halocline_grid_boundary(const halocline_grid* grid, const halocline_widths* reach,
                                          halocline_box boxes[HALOCLINE_BOUNDARY_BOXES],
                                          int* count) {
-  return guarded([&] {
+  return guarded_beside_others([&] {
     const Grid& its = made(grid, "grid").grid;
     required(boxes, "the place for the boxes");
     int& number = required(count, "the place for the number of boxes");

@@ -13,13 +13,14 @@
  * lacks, coordinates are 0 and extents 1.
  *
  * Threads. Only one thread at a time may be inside Halocline, whichever handles it uses: a second
- * one is refused (usage), as are all calls in a process forked from one that has made some. Make
- * the calls that communicate (all but those of status, _get_info, _neighbour, _interior and
- * _boundary) from a thread that MPI allows: with MPI_THREAD_FUNNELED the one that initialised MPI,
- * with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that uses fields in GPU memory
- * must have made that GPU current; halocline_bind_device does so for the thread that calls it. Any
- * thread may read and write the values of fields at any time; the program orders accesses to the
- * same cells. halocline_last_error is about the calling thread. */
+ * one is refused (usage), as are all calls in a process forked from one that has made some. Any
+ * thread may make at any time those of status, _get_info, _neighbour, _interior and _boundary,
+ * halocline_grid_destroy as long as the original communicator exists, and halocline_exchange_park.
+ * Make the others, which communicate, from a thread that MPI allows: with MPI_THREAD_FUNNELED the
+ * one that initialised MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE any. A thread that
+ * uses fields in GPU memory must have made that GPU current; halocline_bind_device does so for the
+ * thread that calls it. Any thread may read and write the values of fields at any time; the program
+ * orders accesses to the same cells. halocline_last_error is about the calling thread. */
 
 #include <stddef.h>
 #include <stdint.h>

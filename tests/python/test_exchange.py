@@ -68,6 +68,18 @@ def test_one_plan_serves_arrays_in_turn():
     np.testing.assert_array_equal(b, expected(grid, -values, -1))
 
 
+def test_one_plan_serves_arrays_at_any_address():
+    grid = hc.Grid((12, 10), periodic=True)
+    values = whole(grid.cells)
+    halo = hc.Exchange(grid, grid.zeros())
+    for shift in (0, 1, 4, 8, 16, 33):
+        memory = np.zeros(grid.zeros().nbytes + shift, "u1")
+        array = np.frombuffer(memory, "f8", offset=shift).reshape(grid.shape)
+        array[...] = filled(grid, values + shift)
+        halo.run(array)
+        np.testing.assert_array_equal(array, expected(grid, values + shift, -1))
+
+
 def test_several_arrays_travel_together():
     grid = hc.Grid((12, 10), periodic=True)
     values = [whole(grid.cells, "f8"), whole(grid.cells, "f4"), -whole(grid.cells, "f8")]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exchanges of arrays of JAX, compiled and not, on any number of ranks. In host memory only."""
 
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -168,6 +169,21 @@ def test_independent_exchanges_keep_the_order_of_the_program(plans, a_first, how
         check(array, grid, 32 * one, -32)
     for halo in halos:
         halo.close()
+
+
+def test_plans_are_looked_at_and_grids_end_while_exchanges_run():
+    grid = hc.Grid((12, 10), periodic=True)
+    others = [hc.Grid((12, 10)) for _ in range(100)]
+    values = whole(grid.cells)
+    with exchange(grid, like(grid)) as halo:
+        many = jax.jit(lambda u: jax.lax.fori_loop(0, 300, lambda _, u: halo(-u), u))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            running = pool.submit(lambda: many(jnp.asarray(filled(grid, values))).block_until_ready())
+            while others or not running.done():
+                assert halo.info["bytes"] >= 0 and len(grid.interior()) == 2
+                if others:
+                    others.pop().close()
+        check(running.result(), grid, values)
 
 
 def test_a_compiled_function_outlives_what_planned_it():
