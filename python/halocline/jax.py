@@ -77,7 +77,7 @@ def _settle() -> None:
 
 class _Order(effects.Effect):  # type: ignore[misc]
     """JAX keeps what has this effect in the order of the program, also across loops and computations. XLA by itself
-    starts what is independent in any order, and not in the same one on all ranks, whose parts differ in size."""
+    starts what is independent in an order of its own, which may be another one on another rank."""
 
     def __str__(self) -> str:
         return "HaloOrder"
@@ -156,16 +156,16 @@ class _StandIn:
             self.memory: Any = numpy.empty((*shape, item), "uint8")
             self.__array_interface__ = {**facts, "data": (self.memory.ctypes.data, False)}
         else:
-            self.memory = jax.device_put(jax.numpy.zeros((*shape, item), "uint8"), device).block_until_ready()
+            self.memory = jax.numpy.zeros((*shape, item), "uint8", device=device).block_until_ready()
             self.__cuda_array_interface__ = {**facts, "data": (self.memory.unsafe_buffer_pointer(), False)}
 
 
 def _device_of(like: Any) -> Any:
-    """Returns the device of an array or a sharding; for shapes alone, the one where arrays are made."""
-    sharding = getattr(like, "sharding", None)
-    if sharding is None:
-        with jax.ensure_compile_time_eval():
-            sharding = jax.numpy.zeros(()).sharding
+    """Returns the device of an array; for a shape alone, the one where JAX makes arrays."""
+    new = jax.numpy.zeros(())
+    if isinstance(new, core.Tracer) or isinstance(like, core.Tracer):
+        raise UsageError("an exchange is planned outside of jax.jit, once, and called inside")
+    sharding = getattr(like, "sharding", None) or new.sharding
     if len(sharding.device_set) != 1:
         raise UsageError(
             f"the array is on {len(sharding.device_set)} devices of JAX; a rank has one device, and its part of the grid "
@@ -185,9 +185,12 @@ class ArrayExchange:
 
     def __init__(self, grid: Grid, like: Any, **options: Any) -> None:
         each = like if isinstance(like, (list, tuple)) else (like,)
-        if any(isinstance(one, core.Tracer) for one in each):
-            raise UsageError("an exchange is planned outside of jax.jit, once, and called inside")
-        self._types = [(tuple(one.shape), numpy.dtype(one.dtype)) for one in each]
+        try:
+            self._types = [(tuple(one.shape), numpy.dtype(one.dtype)) for one in each]
+        except (AttributeError, TypeError) as error:
+            raise UsageError(f"like= takes arrays of JAX, jax.ShapeDtypeStruct or a list of these: {error}") from error
+        if not each:
+            raise UsageError("an exchange of no arrays")
         for number, (_, dtype) in enumerate(self._types):
             if re.match(r"(u?int|float)[1-7](_|$)", dtype.name):
                 raise UsageError(f"array {number} has type {dtype}: values of less than a byte cannot be exchanged")

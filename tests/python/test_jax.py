@@ -264,6 +264,10 @@ def test_arrays_unlike_the_planned_ones_are_refused():
         exchange(grid, like(grid, "int4"))
     with pytest.raises(hc.UsageError, match="planned outside of jax.jit"):
         jax.jit(lambda u: exchange(grid, u)(u))(jnp.zeros(grid.shape))
+    with pytest.raises(hc.UsageError, match="like= takes arrays of JAX"):
+        exchange(grid, "float32")
+    with pytest.raises(hc.UsageError, match="no arrays"):
+        exchange(grid, [])
     with pytest.raises(hc.UsageError, match="nosuch"):
         exchange(grid, like(grid), transport="nosuch")
 
