@@ -50,10 +50,10 @@ ffi::ErrorCode code_of(halocline_status status) {
   }
 }
 
-/// Fills the halos of the arrays, each of which the result has the memory of. Before them is a
+/// Fills the halos of the arrays, each of which the result has the memory of. Before them may be a
 /// token of JAX's: it keeps exchanges in the order of the program.
 ffi::Error fill(void* stream, const ffi::RemainingArgs& arrays, const ffi::RemainingRets& results,
-                std::int64_t plan) {
+                std::int64_t plan, std::int64_t tokens) {
   halocline_exchange* exchange = nullptr;
   Library library;
   {
@@ -69,12 +69,12 @@ ffi::Error fill(void* stream, const ffi::RemainingArgs& arrays, const ffi::Remai
             "the exchange of this compiled function is closed, or was another process's; plan one, "
             "and compile the function for it"};
   std::vector<void*> addresses;
-  for (std::size_t i = 1; i < arrays.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(tokens); i < arrays.size(); ++i) {
     const auto array = arrays.get<ffi::AnyBuffer>(i);
     auto result = results.get<ffi::AnyBuffer>(i);
     if (array.has_error() || result.has_error() ||
         array->untyped_data() != (*result)->untyped_data())
-      return ffi::Error::Internal("XLA has not given array " + std::to_string(i - 1) +
+      return ffi::Error::Internal("XLA has not given array " + std::to_string(addresses.size()) +
                                   " and its result one memory");
     addresses.push_back(array->untyped_data());
   }
@@ -84,14 +84,16 @@ ffi::Error fill(void* stream, const ffi::RemainingArgs& arrays, const ffi::Remai
                                 : ffi::Error(code_of(status), library.last_error());
 }
 
-ffi::Error fill_on_host(ffi::RemainingArgs arrays, ffi::RemainingRets results, std::int64_t plan) {
-  return fill(HALOCLINE_HOST_STREAM, arrays, results, plan);
+ffi::Error fill_on_host(ffi::RemainingArgs arrays, ffi::RemainingRets results, std::int64_t plan,
+                        std::int64_t tokens) {
+  return fill(HALOCLINE_HOST_STREAM, arrays, results, plan, tokens);
 }
 
 ffi::Error fill_on_gpu(void* stream, ffi::RemainingArgs arrays, ffi::RemainingRets results,
-                       std::int64_t plan) {
+                       std::int64_t plan, std::int64_t tokens) {
   // XLA's stream is CUDA's default one if it is null, which is the host's for Halocline.
-  return fill(stream == nullptr ? HALOCLINE_CUDA_DEFAULT_STREAM : stream, arrays, results, plan);
+  return fill(stream == nullptr ? HALOCLINE_CUDA_DEFAULT_STREAM : stream, arrays, results, plan,
+              tokens);
 }
 
 }  // namespace
@@ -118,7 +120,8 @@ extern "C" void halocline_jax_remove(std::int64_t plan) {
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     halocline_jax_on_host, fill_on_host,
-    ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<std::int64_t>("plan"));
+    ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<std::int64_t>("plan").Attr<std::int64_t>(
+        "tokens"));
 
 // An exchange only queues work on the stream, so XLA may record it in its CUDA graphs.
 XLA_FFI_DEFINE_HANDLER_SYMBOL(halocline_jax_on_gpu, fill_on_gpu,
@@ -126,5 +129,6 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(halocline_jax_on_gpu, fill_on_gpu,
                                   .Ctx<ffi::PlatformStream<void*>>()
                                   .RemainingArgs()
                                   .RemainingRets()
-                                  .Attr<std::int64_t>("plan"),
+                                  .Attr<std::int64_t>("plan")
+                                  .Attr<std::int64_t>("tokens"),
                               {ffi::Traits::kCmdBufferCompatible});

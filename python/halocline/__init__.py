@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays; for JAX see halocline.jax.
+"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays.
 
     import numpy as np
     import halocline as hc
@@ -13,7 +13,7 @@
         u, v = v, u
 
 Axes are in the order of the array's: the last one varies fastest in memory. Importing does nothing; the first grid
-starts MPI through mpi4py. All ranks make the same calls in the same order.
+starts MPI through mpi4py. All ranks make the same calls in the same order. For arrays of JAX see halocline.jax.
 """
 
 from halocline.errors import (

@@ -48,6 +48,7 @@ class Exchange:
         # By their numbers: arrays that were found to be like the planned ones.
         self._known: list[dict[int, _Known]] = [{} for _ in self._planned]
         self._addresses = (ctypes.c_void_p * len(self._planned))()
+        self._queue = ctypes.c_void_p()
         self._c = c = _c.interface()
         fields = (_c.Handle * len(self._planned))()
         try:
@@ -107,8 +108,8 @@ class Exchange:
             self._addresses[number] = known[1](array)
             if number == 0:
                 self._current = current = known[2]
-        queue = current() if stream is None else _arrays.number_of(stream, self._on_gpu)
-        status = function(self._handle, self._addresses, len(taken), queue)
+        self._queue.value = current() if stream is None else _arrays.number_of(stream, self._on_gpu)
+        status = function(self._handle, self._addresses, len(taken), self._queue)
         if status:
             raise self._c.error(status)
         return taken
@@ -146,8 +147,8 @@ class Exchange:
 
     def finish(self, stream: Any = None) -> None:
         """Fills the halos of start()'s arrays. Give both the same stream."""
-        queue = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
-        status = self._c.exchange_finish(self._handle, queue)
+        self._queue.value = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
+        status = self._c.exchange_finish(self._handle, self._queue)
         if status:
             raise self._c.error(status)
         self._in_flight = ()

@@ -44,8 +44,11 @@ if not _FILE.exists():
 __all__ = ["ArrayExchange", "exchange"]
 
 _TARGETS = {"cpu": "halocline_jax_on_host", "cuda": "halocline_jax_on_gpu"}
+_XLA_NAMES = {"cpu": "cpu", "cuda": "CUDA"}
 #: Plans by their numbers in the handler. Compiled functions know only these, so the plans stay until they are closed.
 _plans: dict[int, Exchange] = {}
+#: Closed ones that may be in a CUDA graph of XLA's, which runs them again without asking.
+_recorded: list[Exchange] = []
 
 
 @functools.cache
@@ -57,7 +60,9 @@ def _handler() -> ctypes.CDLL:
     library.halocline_jax_use(_c.interface().exchange_run_at, _c.interface()._last_error)
     for platform, name in _TARGETS.items():
         try:
-            _ffi.register_ffi_target(name, _ffi.pycapsule(getattr(library, name)), platform=platform)
+            _ffi.register_ffi_target(
+                name, _ffi.pycapsule(getattr(library, name)), platform=_XLA_NAMES[platform]
+            )
         except Exception as error:
             raise UnavailableError(
                 f"JAX {jax.__version__} does not take {_FILE}: {error}; build it with the headers of this JAX or of an "
@@ -90,35 +95,38 @@ effects.control_flow_allowed_effects.add_type(_Order)
 
 _primitive = Primitive("halo_exchange")
 _primitive.multiple_results = True
-_primitive.def_effectful_abstract_eval(lambda *arrays, **_: (arrays, {_ORDER}))
+_primitive.def_effectful_abstract_eval(lambda *arrays, ordered, **_: (arrays, {_ORDER} if ordered else set()))
 
 
 @functools.cache
-def _compiled(plan: int, platform: str) -> Any:
-    return jax.jit(functools.partial(_primitive.bind, plan=plan, platform=platform))
+def _compiled(**parameters: Any) -> Any:
+    return jax.jit(functools.partial(_primitive.bind, **parameters))
 
 
 @_primitive.def_impl  # type: ignore[untyped-decorator]
-def _run(*arrays: Any, plan: int, platform: str) -> Any:
+def _run(*arrays: Any, **parameters: Any) -> Any:
     with jax.disable_jit(False):
-        return _compiled(plan, platform)(*arrays)
+        return _compiled(**parameters)(*arrays)
 
 
 def _lowering_for(here: str) -> Any:
-    def lower(context: Any, *arrays: Any, plan: int, platform: str) -> Any:
+    def lower(context: Any, *arrays: Any, plan: int, platform: str, ordered: bool) -> Any:
         if here != platform:
             raise UsageError(
                 f"an exchange for arrays on '{platform}' in a computation on '{here}'; plan one like arrays that are "
                 "there"
             )
-        token = core.abstract_token
+        tokens = [core.abstract_token] * ordered
         rule = _ffi.ffi_lowering(
             _TARGETS[here],
             has_side_effect=True,
-            operand_output_aliases={1 + number: 1 + number for number in range(len(arrays))},
+            operand_output_aliases={len(tokens) + number: len(tokens) + number for number in range(len(arrays))},
         )
-        types = context.replace(avals_in=[token, *context.avals_in], avals_out=[token, *context.avals_out])
-        done, *results = rule(types, context.tokens_in.get(_ORDER), *arrays, plan=numpy.int64(plan))
+        types = context.replace(avals_in=[*tokens, *context.avals_in], avals_out=[*tokens, *context.avals_out])
+        facts = {"plan": numpy.int64(plan), "tokens": numpy.int64(len(tokens))}
+        if not ordered:
+            return rule(types, *arrays, **facts)
+        done, *results = rule(types, context.tokens_in.get(_ORDER), *arrays, **facts)
         context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet({_ORDER: done})))
         return results
 
@@ -168,8 +176,8 @@ def _device_of(like: Any) -> Any:
     sharding = getattr(like, "sharding", None) or new.sharding
     if len(sharding.device_set) != 1:
         raise UsageError(
-            f"the array is on {len(sharding.device_set)} devices of JAX; a rank has one device, and its part of the grid "
-            "there is an array of its own"
+            f"the array is on {len(sharding.device_set)} devices of JAX; a rank has one device, and its part of the "
+            "grid there is an array of its own"
         )
     (device,) = sharding.device_set
     return device
@@ -179,11 +187,11 @@ class ArrayExchange:
     """A function of arrays of JAX: it returns them with new halos. Made by exchange().
 
     May be called in jax.jit, in lax.fori_loop, while_loop and scan, in branches that are the same on all ranks, and
-    eagerly. Donated arrays, and those that nothing else reads, are filled in place; XLA copies others. All exchanges
-    are run in the order of the program, the same on all ranks.
+    eagerly. Donated arrays, and those that nothing else reads, are filled in place; XLA copies others. Exchanges are
+    run in the order of the program, the same on all ranks.
     """
 
-    def __init__(self, grid: Grid, like: Any, **options: Any) -> None:
+    def __init__(self, grid: Grid, like: Any, ordered: bool, **options: Any) -> None:
         each = like if isinstance(like, (list, tuple)) else (like,)
         try:
             self._types = [(tuple(one.shape), numpy.dtype(one.dtype)) for one in each]
@@ -205,6 +213,7 @@ class ArrayExchange:
         self._plan = Exchange(grid, stand_ins, **options)
         for one in stand_ins:
             one.memory = None
+        self._ordered = ordered
         self._number: int = handler.halocline_jax_add(self._plan._handle)
         _plans[self._number] = self._plan
 
@@ -220,7 +229,7 @@ class ArrayExchange:
                     f"array {number} has shape {array.shape} and type {array.dtype}; the exchange was planned for "
                     f"shape {shape} and type {dtype}; plan another one"
                 )
-        results = _primitive.bind(*taken, plan=self._number, platform=self._platform)
+        results = _primitive.bind(*taken, plan=self._number, platform=self._platform, ordered=self._ordered)
         return results[0] if len(results) == 1 else tuple(results)
 
     @property
@@ -234,7 +243,10 @@ class ArrayExchange:
         if _plans.pop(self._number, None):
             _settle()
             _handler().halocline_jax_remove(self._number)
-            self._plan.close()
+            if self._platform == "cuda" and not self._ordered:
+                _recorded.append(self._plan)
+            else:
+                self._plan.close()
 
     def __enter__(self) -> Self:
         return self
@@ -265,11 +277,16 @@ def exchange(
     neighbours: str = "all",
     transport: str = "auto",
     same_order: bool = True,
+    ordered: bool = True,
 ) -> ArrayExchange:
     """Plans the exchange of arrays like `like`: an array of JAX, a jax.ShapeDtypeStruct, or a list of these, which then
-    travel in one message. The options are those of Exchange.
+    travel in one message. The options are those of Exchange, and `ordered`: False tells that each exchange of the
+    program needs the result of the one before, as in a loop over time steps. A call of a compiled function is queued at
+    once then; ordered, it waits for the exchanges of the call before.
 
     Collective. The plan exists until close() or the end of the process: functions that were compiled with it may run
     as long. UsageError if the ranks' plans differ or an array does not fit the grid.
     """
-    return ArrayExchange(grid, like, widths=widths, neighbours=neighbours, transport=transport, same_order=same_order)
+    return ArrayExchange(
+        grid, like, ordered, widths=widths, neighbours=neighbours, transport=transport, same_order=same_order
+    )

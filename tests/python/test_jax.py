@@ -82,11 +82,11 @@ def averages_of_all(u):
 
 @pytest.mark.parametrize("donated", [(), (0,)])
 @pytest.mark.parametrize("loop", ["fori_loop", "while_loop", "scan", "cond", "calls"])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_in_loops(loop, donated, dtype):
+@pytest.mark.parametrize("dtype, ordered", [("f4", True), ("f8", True), ("f8", False)])
+def test_in_loops(loop, donated, dtype, ordered):
     grid = hc.Grid((13, 10), periodic=True)
     values = whole(grid.cells, dtype)
-    with exchange(grid, like(grid, dtype)) as halo:
+    with exchange(grid, like(grid, dtype), ordered=ordered) as halo:
 
         def step(u):
             return jnp.pad(averages(halo(u)), 1)
