@@ -63,6 +63,7 @@ class Exchange:
             for handle in fields:
                 if handle:
                     c.field_destroy(_c.Handle(handle))
+        self._run_at = c.exchange_run_at
         self._on_gpu = self._layouts[0].on_gpu
         #: Finds the stream of the arrays of the last call.
         self._current = _arrays.stream_reader(self._planned[0], self._on_gpu)
@@ -95,20 +96,18 @@ class Exchange:
         return field.value
 
     def _call(self, function: Callable[..., int], arrays: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
-        """Calls a function of the C interface for these arrays, or the planned ones, and returns them. Programs come
-        here in each step: known arrays take 1 us."""
+        """Calls a function of the C interface for these arrays, or the planned ones, and returns them."""
         taken = arrays or self._planned
         if len(taken) != len(self._planned):
             raise UsageError(f"{len(taken)} arrays for an exchange of {len(self._planned)}")
-        current = self._current
         for number, array in enumerate(taken):
             known = self._known[number].get(id(array))
             if known is None or known[0]() is not array:
                 known = self._recognised(number, array)
             self._addresses[number] = known[1](array)
             if number == 0:
-                self._current = current = known[2]
-        self._queue.value = current() if stream is None else _arrays.number_of(stream, self._on_gpu)
+                self._current = known[2]
+        self._queue.value = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
         status = function(self._handle, self._addresses, len(taken), self._queue)
         if status:
             raise self._c.error(status)
@@ -132,7 +131,17 @@ class Exchange:
     def run(self, *arrays: Any, stream: Any = None) -> None:
         """Fills the halos of these arrays, by default of the planned ones. For arrays in GPU memory on `stream`, by
         default the current one of their library, and the host goes on."""
-        self._call(self._c.exchange_run_at, arrays, stream)
+        if len(arrays) == 1 and stream is None:  # as in most loops: 0.3 us less than _call() takes
+            known = self._known[0].get(id(arrays[0]))
+            if known is not None and len(self._planned) == 1 and known[0]() is arrays[0]:
+                _, address, self._current = known
+                self._addresses[0] = address(arrays[0])
+                self._queue.value = self._current()
+                status = self._run_at(self._handle, self._addresses, 1, self._queue)
+                if status:
+                    raise self._c.error(status)
+                return
+        self._call(self._run_at, arrays, stream)
 
     def start(self, *arrays: Any, stream: Any = None) -> None:
         """Sends what the arrays' halos on other ranks need. Until finish() this rank may read, but not write, its

@@ -47,7 +47,7 @@ _TARGETS = {"cpu": "halocline_jax_on_host", "cuda": "halocline_jax_on_gpu"}
 _XLA_NAMES = {"cpu": "cpu", "cuda": "CUDA"}
 #: Plans by their numbers in the handler. Compiled functions know only these, so the plans stay until they are closed.
 _plans: dict[int, Exchange] = {}
-#: Closed ones that may be in a CUDA graph of XLA's, which runs them again without asking.
+#: Closed ones on GPUs: a CUDA graph of XLA's may run them again, without asking the handler.
 _recorded: list[Exchange] = []
 
 
@@ -238,12 +238,13 @@ class ArrayExchange:
         return self._plan.info
 
     def close(self) -> None:
-        """Waits for exchanges under way and frees the plan; calls of functions compiled with it are errors then.
-        Collective, in the same order on all ranks."""
+        """Waits for exchanges under way (not ordered ones: wait for their results before) and frees the plan, on GPUs
+        when the process ends: XLA may have recorded it in a CUDA graph. To call functions compiled with it is an error
+        then. Collective, in the same order on all ranks."""
         if _plans.pop(self._number, None):
             _settle()
             _handler().halocline_jax_remove(self._number)
-            if self._platform == "cuda" and not self._ordered:
+            if self._platform == "cuda":
                 _recorded.append(self._plan)
             else:
                 self._plan.close()
