@@ -192,7 +192,7 @@ def test_many_runs_leave_nothing_behind():
     for _ in range(2000):
         halo.run(array)
     before = kilobytes()
-    for _ in range(20000):
+    for _ in range(100_000):
         halo.run(array)
     assert kilobytes() - before < 400
 

@@ -7,7 +7,6 @@ import re
 import halocline as hc
 import numpy as np
 import pytest
-from mpi4py import MPI
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -19,20 +18,22 @@ def names_of_program(number):
     return names
 
 
+def test_the_program_gives_the_averages(capfd):
+    names = names_of_program(0)
+    grid, whole = names["grid"], np.zeros((128, 256))
+    whole[50, 100] = 1e6
+    for _ in range(100):  # in the order of the program
+        west, east, south, north = (np.roll(whole, by, axis) for axis in (1, 0) for by in (1, -1))
+        whole = 0.25 * (west + east + south + north)
+    np.testing.assert_array_equal(names["u"][grid.inner], whole[grid.owned])
+    # What examples/first_program prints.
+    assert capfd.readouterr().out == ("u(100, 50) = 6334.446707873\n" if names["has_place"] else "")
+
+
 def averages(whole):
     for _ in range(100):
         whole = 0.25 * (np.roll(whole, 1, 0) + np.roll(whole, -1, 0) + np.roll(whole, 1, 1) + np.roll(whole, -1, 1))
     return whole
-
-
-def test_the_program_gives_the_averages():
-    names = names_of_program(0)
-    whole = np.zeros((256, 128))
-    whole[50, 100] = 1e6
-    grid = names["grid"]
-    np.testing.assert_array_equal(names["u"][grid.inner], averages(whole)[grid.owned])
-    total = MPI.COMM_WORLD.allreduce(names["u"][grid.inner].sum())
-    np.testing.assert_allclose(total, 1e6)
 
 
 def test_so_does_the_program_in_jax():
