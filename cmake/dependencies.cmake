@@ -69,7 +69,7 @@ endif()
 if(HALOCLINE_PORTABLE OR HALOCLINE_PYTHON)
   # Every system has libgcc_s.so.1; GCC 12's, linked in, would ask for glibc 2.35. Parts of libstdc++ that nothing calls
   # would ask for 2.36. Without both 2.34 is enough.
-  add_link_options(-static-libstdc++ -Wl,--gc-sections -s)
+  add_link_options(-static-libstdc++ -Wl,--gc-sections,--exclude-libs,ALL -s)
 endif()
 
 set(halocline_core_libraries ${halocline_openmp} Threads::Threads MPI::MPI_C ${CMAKE_DL_LIBS})
