@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ class Layout:
 
     @property
     def element_bytes(self) -> int:
-        return int(self.type[2:])
+        return int(re.findall(r"\d+", self.type)[0])
 
     def __str__(self) -> str:
         where = "GPU" if self.on_gpu else "host"
@@ -55,7 +56,12 @@ def described(array: Any, name: str = "array") -> tuple[int, Layout]:
     if is_read_only:
         raise UsageError(f"{name} is read-only; halos are written into it")
     shape, kind = tuple(facts["shape"]), facts["typestr"]
-    strides = facts.get("strides") or _packed(shape, int(kind[2:]))
+    size = re.match(r"[<>|=][a-zA-Z](\d+)", kind)
+    if size is None:
+        raise UsageError(f"{name} has type {kind}: only values of a number of bytes can be exchanged")
+    strides = facts.get("strides") or _packed(shape, int(size[1]))
+    if any(stride == 0 and extent > 1 for extent, stride in zip(shape, strides)):
+        raise UsageError(f"{name} has shape {shape} and strides {strides}: cells that are one place in memory")
     return address, Layout(shape, tuple(strides), kind, on_gpu)
 
 
@@ -143,6 +149,8 @@ def zeros(shape: tuple[int, ...], halo_before: int, dtype: Any, like: Any) -> An
         return _zeros_of_cupy(shape, halo_before, dtype)
     if library == "torch":
         return _zeros_of_torch(shape, halo_before, dtype, getattr(like, "device", device or "cuda"))
+    if library in ("jax", "jaxlib"):
+        raise UsageError("arrays of JAX are made by JAX: jax.numpy.zeros(grid.shape, dtype)")
     raise UsageError(f"arrays of '{name}' cannot be made; like= takes 'numpy', 'cupy', 'torch' or an array of these")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
+import re
 from typing import Any
 
 from halocline import _library, errors
@@ -143,7 +144,10 @@ class Interface:
 
     def error(self, status: int) -> errors.Error:
         """Returns the error of this thread's last failed call."""
-        return errors.OF_STATUS[status - 1](self._last_error().decode())
+        error = errors.OF_STATUS[status - 1](self._last_error().decode())
+        if re.search(r"\b[xyz]\b|\dx\d", str(error)):
+            error.add_note("In this text x is the last axis of your arrays, y the one before, z the first of three.")
+        return error
 
     def _checked(self, status: int, _function: Any, _arguments: Any) -> None:
         if status:

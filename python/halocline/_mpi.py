@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from types import TracebackType
 from typing import Any
+
+from halocline.errors import UsageError
 
 
 def communicator(comm: Any) -> Any:
@@ -16,7 +19,11 @@ def communicator(comm: Any) -> Any:
     _library.family()  # says what to do where there is no MPI
     from mpi4py import MPI
 
-    return MPI.COMM_WORLD if comm is None else comm
+    if comm is None:
+        return MPI.COMM_WORLD
+    if not isinstance(comm, MPI.Intracomm):
+        raise UsageError(f"comm= takes an intracommunicator of mpi4py's, not a {type(comm).__name__}")
+    return comm
 
 
 def handle_of(comm: Any) -> int:
@@ -30,7 +37,12 @@ def end_all_ranks_on_errors(comm: Any) -> None:
     if comm.Get_size() == 1 or hasattr(sys, "ps1") or sys.excepthook is not sys.__excepthook__:
         return
 
+    process = os.getpid()
+
     def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        if os.getpid() != process:  # forked: MPI is the parent's
+            sys.__excepthook__(kind, error, where)
+            return
         text = "".join(traceback.format_exception(kind, error, where))
         print(f"rank {comm.Get_rank()} ends all ranks:\n{text}", file=sys.stderr, flush=True)
         comm.Abort(1)

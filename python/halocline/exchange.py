@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halocline import _arrays, _c
-from halocline.errors import UsageError
+from halocline.errors import Error, UsageError
 from halocline.grid import Grid, sides_of, widths_of
 
 #: An array, and what reads its address and its library's current stream.
@@ -49,6 +49,8 @@ class Exchange:
         self._known: list[dict[int, _Known]] = [{} for _ in self._planned]
         self._addresses = (ctypes.c_void_p * len(self._planned))()
         self._queue = ctypes.c_void_p()
+        if not grid._handle:
+            raise UsageError("the grid is closed")
         self._c = c = _c.interface()
         fields = (_c.Handle * len(self._planned))()
         try:
@@ -99,7 +101,9 @@ class Exchange:
         """Calls a function of the C interface for these arrays, or the planned ones, and returns them."""
         taken = arrays or self._planned
         if len(taken) != len(self._planned):
-            raise UsageError(f"{len(taken)} arrays for an exchange of {len(self._planned)}")
+            raise UsageError(
+                f"{len(taken)} array(s) for an exchange of {len(self._planned)}; give each by itself, as run(u, v)"
+            )
         for number, array in enumerate(taken):
             known = self._known[number].get(id(array))
             if known is None or known[0]() is not array:
@@ -110,8 +114,11 @@ class Exchange:
         self._queue.value = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
         status = function(self._handle, self._addresses, len(taken), self._queue)
         if status:
-            raise self._c.error(status)
+            raise self._error(status)
         return taken
+
+    def _error(self, status: int) -> Error:
+        return self._c.error(status) if self._handle else UsageError("this exchange is closed")
 
     def _recognised(self, number: int, array: Any) -> _Known:
         address, layout = _arrays.described(array, f"array {number}")
@@ -139,7 +146,7 @@ class Exchange:
                 self._queue.value = self._current()
                 status = self._run_at(self._handle, self._addresses, 1, self._queue)
                 if status:
-                    raise self._c.error(status)
+                    raise self._error(status)
                 return
         self._call(self._run_at, arrays, stream)
 
@@ -159,20 +166,24 @@ class Exchange:
         self._queue.value = self._current() if stream is None else _arrays.number_of(stream, self._on_gpu)
         status = self._c.exchange_finish(self._handle, self._queue)
         if status:
-            raise self._c.error(status)
+            raise self._error(status)
         self._in_flight = ()
 
     @contextlib.contextmanager
     def during(self, *arrays: Any, stream: Any = None) -> Iterator[None]:
         """start() before, finish() after what is below `with`: the update of Grid.interior()."""
         self.start(*arrays, stream=stream)
-        yield
-        self.finish(stream)
+        try:
+            yield
+        finally:
+            self.finish(stream)
 
     @property
     def info(self) -> dict[str, Any]:
         """What one exchange sends to other ranks ("messages", "bytes"), by which "transports", and for what
         "reasons"."""
+        if not self._handle:
+            raise UsageError("this exchange is closed")
         info = _c.ExchangeInfo()
         self._c.exchange_get_info(self._handle, info)
         transports = dict(pair.split("=") for pair in info.transports.decode().split(",") if pair)
@@ -196,12 +207,15 @@ class Exchange:
             self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._c.exchange_park(self._handle)
+        with contextlib.suppress(UsageError):  # in a forked process, whose exchange it is not
+            if getattr(self, "_handle", None):
+                self._c.exchange_park(self._handle)
 
     def __repr__(self) -> str:
+        if not self._handle:
+            return "<halocline.Exchange, closed>"
         facts = self.info
-        ways = ", ".join(f"{pair} by {way}" for pair, way in facts["transports"].items())
+        ways = ", ".join(f"{pair} by {way}" for pair, way in facts["transports"].items()) or "none between ranks"
         return (
             f"<halocline.Exchange of {len(self._planned)} array(s): {facts['messages']} message(s), "
             f"{facts['bytes']} bytes a rank; {ways}>"

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from halocline import _arrays, _c, _mpi
@@ -14,18 +16,25 @@ Sides = tuple[tuple[int, int], ...]
 Slices = tuple[slice, ...]
 
 
+def _whole(number: Any, what: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise UsageError(f"{what} {number!r} is no whole number") from None
+
+
 def sides_of(width: int | Sequence[int | Sequence[int]], axes: int, what: str) -> Sides:
     """Returns the widths before and after the cells along each axis, from one number for all, one for each axis,
     or two."""
-    each = [width] * axes if isinstance(width, int) else list(width)
+    each = list(width) if isinstance(width, Iterable) else [width] * axes
     if len(each) != axes:
-        raise UsageError(f"{what} {width} has {len(each)} entries for {axes} axes")
+        raise UsageError(f"{what} {width} has {len(each)} entries for {axes} axes; along one they are (before, after)")
     sides = []
     for one in each:
-        pair = (one, one) if isinstance(one, int) else tuple(one)
+        pair = [_whole(number, what) for number in (one if isinstance(one, Iterable) else (one, one))]
         if len(pair) != 2 or min(pair) < 0:
             raise UsageError(f"{what} {width}: each entry is a width, or one before and one after; not negative")
-        sides.append((int(pair[0]), int(pair[1])))
+        sides.append((pair[0], pair[1]))
     return tuple(sides)
 
 
@@ -42,7 +51,7 @@ class Grid:
 
     periodic: whether the domain wraps around, for all axes or each. halo: the cells around a rank's own that its
     arrays hold, for all axes, each, or each side of each as (before, after). process_grid: parts along each axis; by
-    default the split with the least halo traffic. comm: a communicator of mpi4py's; the world by default.
+    default a split with little halo traffic. comm: a communicator of mpi4py's; the world by default.
     wait_limit: seconds after which a wait for another rank is a CommunicationError; 0: none.
 
     Collective. UsageError if a part would be empty. Closed by close(), `with`, or when nothing uses it any more.
@@ -58,7 +67,9 @@ class Grid:
         comm: Any = None,
         wait_limit: float = 120.0,
     ) -> None:
-        self.cells: tuple[int, ...] = (cells,) if isinstance(cells, int) else tuple(int(n) for n in cells)
+        self.cells: tuple[int, ...] = tuple(
+            _whole(n, "cells") for n in (cells if isinstance(cells, Iterable) else (cells,))
+        )
         axes = len(self.cells)
         if not 1 <= axes <= 3:
             raise UsageError(f"a grid has one to three axes, not {axes}: {self.cells}")
@@ -75,7 +86,8 @@ class Grid:
         for axis in range(axes):
             options.cells[axis] = self.cells[axes - 1 - axis]
             options.periodic[axis] = self.periodic[axes - 1 - axis]
-            options.process_grid[axis] = 0 if process_grid is None else process_grid[axes - 1 - axis]
+            parts = 0 if process_grid is None else process_grid[axes - 1 - axis]
+            options.process_grid[axis] = _whole(parts, "process_grid")
         comm = _mpi.communicator(comm)
         self._handle = _c.Handle()
         _c.interface().grid_create(comm.py2f(), options, self._handle)
@@ -142,8 +154,9 @@ class Grid:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self.close()
+        with contextlib.suppress(UsageError):  # in a forked process, whose grid it is not
+            if getattr(self, "_handle", None):
+                self.close()
 
     def __repr__(self) -> str:
         cells = "x".join(str(n) for n in self.cells)
