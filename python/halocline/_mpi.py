@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from types import TracebackType
 from typing import Any
 
-from halocline.errors import UsageError
+from halocline.errors import CommunicationError, UsageError
 
 
 def communicator(comm: Any) -> Any:
@@ -24,6 +25,18 @@ def communicator(comm: Any) -> Any:
     if not isinstance(comm, MPI.Intracomm):
         raise UsageError(f"comm= takes an intracommunicator of mpi4py's, not a {type(comm).__name__}")
     return comm
+
+
+def meet(comm: Any, wait_limit: float) -> None:
+    """Waits until all ranks are here: the call that makes a communicator blocks inside MPI, without a limit."""
+    request, since = comm.Ibarrier(), time.monotonic()
+    while not request.Test():
+        time.sleep(0.0001)
+        if wait_limit > 0 and time.monotonic() - since > wait_limit:
+            raise CommunicationError(
+                f"rank {comm.Get_rank()} has waited {wait_limit:g} s for all ranks to make this grid; one is stopped, "
+                "lost or doing something else (wait_limit= sets how long to wait)"
+            )
 
 
 def handle_of(comm: Any) -> int:

@@ -90,6 +90,7 @@ class Grid:
             options.process_grid[axis] = _whole(parts, "process_grid")
         comm = _mpi.communicator(comm)
         self._handle = _c.Handle()
+        _mpi.meet(comm, wait_limit)
         _c.interface().grid_create(comm.py2f(), options, self._handle)
         self._comm = comm  # whose duplicate grids share lives as long as it does
         _mpi.end_all_ranks_on_errors(comm)

@@ -9,6 +9,7 @@ import weakref
 import halocline as hc
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 PERIODIC = [((12, 10), True), ((40,), True), ((9, 8, 7), True), ((12, 10), (True, False)), ((12, 16), (False, False))]
 
@@ -206,6 +207,18 @@ def test_errors_say_which_axis_is_x():
     with pytest.raises(hc.UsageError) as error:
         hc.Grid((12, 10), process_grid=(999, 1))
     assert "1x999" in str(error.value) and "x is the last axis" in error.value.__notes__[0]
+
+
+def test_a_grid_waits_for_the_others_no_longer_than_asked():
+    if MPI.COMM_WORLD.Get_size() == 1:
+        pytest.skip("no other rank")
+    comm = MPI.COMM_WORLD.Dup()
+    if comm.Get_rank() == 0:
+        with pytest.raises(hc.CommunicationError, match="rank 0 has waited 0.3 s for all ranks to make this grid"):
+            hc.Grid((12, 10), comm=comm, wait_limit=0.3)
+    MPI.COMM_WORLD.Barrier()
+    if comm.Get_rank() != 0:
+        comm.Barrier()  # ends rank 0's
 
 
 def test_a_forked_process_ends_by_itself():
