@@ -218,7 +218,7 @@ def test_a_grid_waits_for_the_others_no_longer_than_asked():
             hc.Grid((12, 10), comm=comm, wait_limit=0.3)
     MPI.COMM_WORLD.Barrier()
     if comm.Get_rank() != 0:
-        comm.Barrier()  # ends rank 0's
+        comm.Ibarrier().Wait()  # ends rank 0's
 
 
 def test_a_forked_process_ends_by_itself():
