@@ -389,7 +389,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
 void allow_passes(Case& the_case, std::int64_t sweeps, int ranks) {
   the_case.sweeps_per_pass = sweeps;
   const auto& periodic = the_case.model->periodic;
-  if (ranks == 1 && !periodic[0] && !periodic[1]) return;
+  if (ranks == 1 && std::count(periodic.begin(), periodic.end(), true) == 0) return;
   the_case.halo_depth = std::max(the_case.halo_depth, sweeps);
   the_case.grid.expected_halo = the_case.halo();
 }

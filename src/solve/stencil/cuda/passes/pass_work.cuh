@@ -10,45 +10,67 @@
 
 namespace halocline::stencil::cuda {
 
-/// How walks divide a region: in strips side by side, and pieces of these one above the other.
-/// Those of the first and the last strip, which may have ghosts to make, are divided again.
+/// How tiles of rows divide a region of three axes along y. Beside each other they read `lost` rows
+/// more than they store.
+struct RowTiles {
+  int count, begin;  ///< the first tile's first row
+  int own, lost;     ///< rows of a tile that is not at an end, which others do not store, and are
+  int rows;          ///< of the region
+};
+
+/// How walks divide a region: in strips side by side, in 3-D tiles of rows one above the other, and
+/// pieces of these along the last axis. Those of the first and the last strip, which may have
+/// ghosts to make, are divided again in 2-D.
 struct WalksOfPass {
-  int strips, rows;  ///< of a piece
-  int parts;         ///< of a piece of the first and the last strip; 1 if there is one strip
+  int strips, layers;  ///< layers of a piece
+  int parts;           ///< of a piece of the first and the last strip; 1 if there is one strip
+  RowTiles tiles;
 };
 
 /// Returns the walks of a row of pieces.
 HALOCLINE_READS int walks_beside(const WalksOfPass& all) {
-  return all.strips + 2 * (all.parts - 1);
+  return all.strips * all.tiles.count + 2 * (all.parts - 1);
 }
 
 struct WalkOfPass {
-  int strip, from, to;  ///< rows; some may be beyond the region
+  int strip, tile, from, to;  ///< layers; some may be beyond the region
 };
 
 /// Walks of the first and the last strip that are not their pieces' first come after the others.
 HALOCLINE_READS WalkOfPass walk_of_pass(const WalksOfPass& all, int number) {
-  const int beside = walks_beside(all), place = number % beside, further = place - all.strips;
-  const int strip = further < 0 ? place : further % 2 == 0 ? 0 : all.strips - 1;
-  const int part = further < 0 ? 0 : 1 + further / 2, from = number / beside * all.rows;
+  const int beside = walks_beside(all), place = number % beside;
+  const int further = place - all.strips * all.tiles.count;
+  const int strip = further < 0 ? place % all.strips : further % 2 == 0 ? 0 : all.strips - 1;
+  const int tile = further < 0 ? place / all.strips : 0;
+  const int part = further < 0 ? 0 : 1 + further / 2, from = number / beside * all.layers;
   const bool is_whole = strip > 0 && strip < all.strips - 1;
   const int parts = is_whole ? 1 : all.parts;
-  return {strip, from + part * all.rows / parts, from + (part + 1) * all.rows / parts};
+  return {strip, tile, from + part * all.layers / parts, from + (part + 1) * all.layers / parts};
 }
 
-/// The arguments of a pass over a region of two axes, in the region's coordinates.
+/// The rows of a tile: its first, which may be outside the region, and those that it stores.
+struct RowsOfTile {
+  int first, from, to;
+};
+HALOCLINE_READS RowsOfTile rows_of_tile(const RowTiles& all, int number) {
+  const int first = all.begin + number * all.own;
+  return {first, number == 0 ? 0 : first + all.lost,
+          number + 1 == all.count ? all.rows : first + all.lost + all.own};
+}
+
+/// The arguments of a pass over a region, in its coordinates.
 template <class Real, int inputs = 1, int outputs = 1>
 struct PassWork {
   /// Of the level that is read; `lead` cells before the region's first.
   Array<const Real> in[inputs];
   /// Of the level that is written, and of the one before it where a field follows; else null.
   Array<Real> out[outputs], before[outputs];
-  Index cells[2];   ///< of the region
-  Index origin[2];  ///< the domain's cell at which the region begins
-  Index around[2];  ///< cells of an axis that the region wraps around, else 0
-  /// By output and side (x lower, x upper, y lower, y upper), where ghosts change.
-  const problem::GhostTerms<Real>* terms[outputs][4];
-  CellsAlong along[2];  ///< each axis
+  Index cells[3];   ///< of the region
+  Index origin[3];  ///< the domain's cell at which the region begins
+  Index around[3];  ///< cells of an axis that the region wraps around, else 0
+  /// By output and side (x lower, x upper, y lower, ...), where ghosts change.
+  const problem::GhostTerms<Real>* terms[outputs][6];
+  CellsAlong along[3];  ///< each axis
   int lead;             ///< cells from a 16-byte boundary to the region's first
   WalksOfPass walks;
   Range readable;         ///< cells that arrays hold
@@ -74,5 +96,12 @@ __host__ __device__ inline PartialNorms* parts_of_sweep(PartialNorms* first, int
 HALOCLINE_READS int lost_lanes(int sweeps, int beside, int width) {
   return (sweeps * beside + width - 1) / width;
 }
+
+/// The layers of edges that a block keeps in 3-D: from the one that is left while others are read
+/// to the oldest that is read, `first` from the one that is computed.
+HALOCLINE_READS int slots_of_edges(int lag, int first) { return lag - first + 1; }
+
+/// The rows of a layer that a warp of `rows` leaves where `over` are read beyond it.
+HALOCLINE_READS int rows_left(int rows, int over) { return rows < 2 * over ? rows : 2 * over; }
 
 }  // namespace halocline::stencil::cuda

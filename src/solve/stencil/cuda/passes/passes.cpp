@@ -80,19 +80,17 @@ class CudaPasses final : public Passes {
   CudaPasses(const problem::Model& model, const SweepOptions& options, const PrintedUpdate& update)
       : model_(model),
         update_(update),
-        rows_(model, update),
+        layers_(model, update),
         sides_(model, update.operands, most_sweeps(model, options, update), options.communicator),
         compile_seconds_(sides_.compile_seconds()) {
     make(kernels_for(model, options, update), options.communicator);
   }
 
   std::int64_t sweeps_in(std::int64_t most, const Box& region) const override {
-    // Walks store this many columns at least, and a partial norm for each block.
-    constexpr std::int64_t of_walk = warp_lanes * cells_of_lane / 2;
     std::int64_t best = 1;
-    if (region.extent().x > most_blocks_of_pass * warps_of_block * of_walk) return best;
     for (const One& one : all_)
-      if (one.form.sweeps <= most) best = std::max<std::int64_t>(best, one.form.sweeps);
+      if (one.form.sweeps <= most && one.at_once > 0 && has_room_for_norms(one.form, region))
+        best = std::max<std::int64_t>(best, one.form.sweeps);
     return best;
   }
 
@@ -101,8 +99,8 @@ class CudaPasses final : public Passes {
     Arguments work = work_for(pass);
     sides_.give(pass, work, stream);
     const unsigned blocks = divide(one, work);
-    device::cuda::launch(one.kernel, blocks, static_cast<unsigned>(one.form.warps * warp_lanes),
-                         stream, work, constants_in<Real>(update_));
+    device::cuda::launch({.shared_bytes = one.block_bytes}, one.kernel, blocks,
+                         threads_of(one.form), stream, work, constants_in<Real>(update_));
     next_part_ = work.first_part + blocks;
   }
 
@@ -113,8 +111,21 @@ class CudaPasses final : public Passes {
   using Kernel = void (*)(Arguments, PrintedConstants<Real>);
   struct One : Wanted {
     Kernel kernel = nullptr;
-    std::int64_t at_once = 0;  ///< walks that the GPU runs at the same time
+    std::size_t block_bytes = 0;
+    std::int64_t at_once = 0;  ///< walks that the GPU runs at the same time; 0: it cannot run one
   };
+  static unsigned threads_of(const PassForm& form) {
+    return static_cast<unsigned>(form.warps * warp_lanes);
+  }
+
+  /// Blocks leave a partial norm each: whether there is room for those of one layer of walks.
+  bool has_room_for_norms(const PassForm& form, const Box& region) const {
+    const std::int64_t walks = strips_of(form, region.extent().x + vector_cells<Real>) *
+                               tiles_of(form, region.extent().y, true, true).count;
+    return walks <= most_blocks_of_pass * walks_of_block(form);
+  }
+  /// In 2-D a walk is a warp's.
+  int walks_of_block(const PassForm& form) const { return layers_.axes == 3 ? 1 : form.warps; }
 
   void make(const std::vector<Wanted>& wanted, const Communicator* communicator) {
     const Build build =
@@ -125,8 +136,10 @@ class CudaPasses final : public Passes {
       one.form.blocks = static_cast<int>(build.choice >> 4 * w & 15);
       one.kernel =
           modules_.emplace_back(build.codes[w]).template kernel<std::remove_pointer_t<Kernel>>();
-      const auto threads = static_cast<unsigned>(one.form.warps * warp_lanes);
-      one.at_once = one.form.warps * device::cuda::most_resident_blocks(one.kernel, threads, 0);
+      one.block_bytes = block_bytes_of(model_, update_, one.form);
+      one.at_once =
+          walks_of_block(one.form) *
+          device::cuda::most_resident_blocks(one.kernel, threads_of(one.form), one.block_bytes);
       all_.push_back(one);
     }
   }
@@ -157,7 +170,7 @@ class CudaPasses final : public Passes {
       if (const auto& followed = model_.fields[f].follows)
         work.before[output_of(*followed)] = at_boundary(array_of<Real>(pass.out[f], region));
     Box readable = pass.in[0].shape().held(), changing = readable;
-    for (int axis = 0; axis < 2; ++axis) {
+    for (int axis = 0; axis < 3; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
       constexpr std::int64_t far = 1 << 30;
       work.cells[axis] = region.extent()[axis];
@@ -188,50 +201,71 @@ class CudaPasses final : public Passes {
                                     outputs_.begin());
   }
 
-  /// Sets how walks divide the region, and returns the blocks of all. Walks begin with rows that
+  std::int64_t strips_of(const PassForm& form, std::int64_t columns) const {
+    const int lost = lost_lanes(form.sweeps, layers_.beside, form.cells);
+    const std::int64_t own = (warp_lanes - 2 * lost) * form.cells;
+    return (columns + own - 1) / own;
+  }
+
+  /// Returns how tiles of a block divide rows. Beyond an end of the domain they need ghosts alone.
+  RowTiles tiles_of(const PassForm& form, std::int64_t rows, bool has_below, bool has_above) const {
+    if (layers_.axes == 2) return {.count = 1, .begin = 0, .own = 0, .lost = 0, .rows = 1};
+    const int lost = form.sweeps * layers_.over, all = form.rows * form.warps;
+    const int below = has_below ? lost : layers_.over, above = has_above ? lost : layers_.over;
+    const int own = all - 2 * lost;
+    const std::int64_t others = std::max<std::int64_t>(below + rows + above - all, 0);
+    return {.count = static_cast<int>(1 + (others + own - 1) / own),
+            .begin = -below,
+            .own = own,
+            .lost = lost,
+            .rows = static_cast<int>(rows)};
+  }
+
+  /// Sets how walks divide the region, and returns the blocks of all. Walks begin with layers that
   /// others store, so few long ones compute least; but those at the sides of the domain take
   /// longer, and hold up the others least where they are shorter or there are several turns:
   /// laplace on 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four,
   /// 4096x4096 were slower in two than in one.
   unsigned divide(const One& one, Arguments& work) const {
-    const int width = one.form.vectors * vector_cells<Real>;
-    const int lost = lost_lanes(one.form.sweeps, rows_.beside, width);
-    const std::int64_t strip = (warp_lanes - 2 * lost) * width, all = work.cells[1];
-    const std::int64_t strips = (work.lead + work.cells[0] + strip - 1) / strip;
-    const std::int64_t extra = one.form.sweeps * (rows_.lag + rows_.behind) + one.form.ahead;
+    const std::int64_t all = work.cells[layers_.axes - 1];
+    const std::int64_t strips = strips_of(one.form, work.lead + work.cells[0]);
+    const RowTiles tiles = tiles_of(
+        one.form, work.cells[1], work.changing.lower[1]<0, work.changing.upper[1]> work.cells[1]);
+    const std::int64_t extra = one.form.sweeps * (layers_.lag + layers_.behind) + one.form.ahead;
     const std::int64_t at_once = std::max<std::int64_t>(one.at_once, 1);
     const SideWalks sides = side_walks_of(model_, update_, one.form.sweeps);
     const int most_parts = strips > 1 ? sides.most_parts : 1;
     double least = std::numeric_limits<double>::max();
-    const auto consider = [&](std::int64_t rows, int parts) {
-      const WalksOfPass walks{static_cast<int>(strips), static_cast<int>(rows), parts};
-      const std::int64_t count = walks_beside(walks) * ((all + rows - 1) / rows);
+    const auto consider = [&](std::int64_t layers, int parts) {
+      const WalksOfPass walks{static_cast<int>(strips), static_cast<int>(layers), parts, tiles};
+      const std::int64_t count = walks_beside(walks) * ((all + layers - 1) / layers);
       const std::int64_t turns = (count + at_once - 1) / at_once;
-      const auto of_walk = static_cast<double>(rows + extra);
-      const std::int64_t rows_at_sides = rows / parts + extra;
-      const double last = std::max(of_walk, sides.as_long * static_cast<double>(rows_at_sides));
+      const auto of_walk = static_cast<double>(layers + extra);
+      const std::int64_t layers_at_sides = layers / parts + extra;
+      const double last = std::max(of_walk, sides.as_long * static_cast<double>(layers_at_sides));
       const double cost = static_cast<double>(turns - 1) * of_walk + last;
       // There is room for the partial norms of so many.
-      if (cost >= least || count > most_blocks_of_pass * one.form.warps) return;
+      if (cost >= least || count > most_blocks_of_pass * walks_of_block(one.form)) return;
       least = cost;
       work.walks = walks;
     };
     consider(all, 1);
     for (std::int64_t turns = 1; turns <= most_turns; ++turns)
       for (int parts = 1; parts <= most_parts; ++parts) {
-        const std::int64_t beside = strips + 2 * (parts - 1);
+        const std::int64_t beside = strips * tiles.count + 2 * (parts - 1);
         const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / beside, 1, all);
         consider((all + pieces - 1) / pieces, parts);
       }
     return device::cuda::blocks_for(
-        walks_beside(work.walks) * ((all + work.walks.rows - 1) / work.walks.rows), one.form.warps);
+        walks_beside(work.walks) * ((all + work.walks.layers - 1) / work.walks.layers),
+        walks_of_block(one.form));
   }
 
   static constexpr std::int64_t most_turns = 6;
 
   const problem::Model& model_;
   PrintedUpdate update_;
-  RowsOfPass rows_;
+  LayersOfPass layers_;
   SideTerms<Real> sides_;
   std::vector<compiler::Module> modules_;
   std::vector<One> all_;

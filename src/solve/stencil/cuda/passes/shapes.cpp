@@ -4,36 +4,62 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stencil/cuda/passes/pass_work.cuh"
 #include "stencil/cuda/passes/side_terms.hpp"
 
 namespace halocline::stencil::cuda {
-RowsOfPass::RowsOfPass(const problem::Model& model, const PrintedUpdate& update) {
+
+LayersOfPass::LayersOfPass(const problem::Model& model, const PrintedUpdate& update)
+    : axes(model.axes), reads_over(update.operands.outputs.size()) {
+  const auto last = static_cast<std::size_t>(model.axes - 1);
+  bool across = false;
   for (std::size_t i = 0; i < update.sources.size(); ++i) {
     const Reads& reads = update.reads[i];
-    if (update.sources[i] < 0) in_memory = std::max({in_memory, reads.lower[1], reads.upper[1]});
-    if (update.sources[i] == coefficient) continue;
-    follows = follows || update.sources[i] < coefficient;
-    lag = std::max(lag, reads.upper[1]);
-    behind = std::max(behind, reads.lower[1]);
+    const int source = update.sources[i];
+    if (source < 0) in_memory = std::max({in_memory, reads.lower[last], reads.upper[last]});
+    if (source == coefficient) continue;
+    follows = follows || source < coefficient;
+    lag = std::max(lag, reads.upper[last]);
+    behind = std::max(behind, reads.lower[last]);
     beside = std::max({beside, reads.lower[0], reads.upper[0]});
+    if (axes < 3 || source < 0) continue;
+    const int rows = std::max(reads.lower[1], reads.upper[1]);
+    over = std::max(over, rows);
+    if (rows > 0) reads_over[static_cast<std::size_t>(source)] = true;
+    across = across || reads.across;
   }
-  // Ghosts mirror rows as far inside: a walk that needs some needs those, too.
+  // Ghosts mirror layers as far inside: a walk that needs some needs those, too.
   if (model.ghosts_change()) lag = behind = std::max(lag, behind);
+  if (across) {
+    first_over = -behind;
+    last_over = lag++;
+  }
   for (std::size_t i = 0; i < update.sources.size(); ++i)
     if (update.sources[i] != coefficient)
-      kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[1]);
+      kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[last]);
+  kept = std::max(kept, lag - first_over);
   if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
   for (const std::size_t field : update.operands.outputs)
     makes_columns = makes_columns || model.ghosts_change(field, 0) || model.ghosts_change(field, 1);
 }
 
+std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& update,
+                           const PassForm& form) {
+  const LayersOfPass layers(model, update);
+  if (layers.over == 0) return 0;
+  const int cells = slots_of_edges(layers.lag, layers.first_over) * form.sweeps *
+                    static_cast<int>(update.operands.outputs.size()) * (form.warps + 2) *
+                    rows_left(form.rows, layers.over) * warp_lanes * form.cells;
+  return static_cast<std::size_t>(cells) * (model.precision == Precision::f32 ? 4 : 8);
+}
+
 std::string source_of_passes(const problem::Model& model, const PrintedUpdate& update) {
-  const RowsOfPass rows(model, update);
+  const LayersOfPass layers(model, update);
   std::string sides;
   for (const std::size_t field : update.operands.outputs)
-    for (std::size_t side = 0; side < 4; ++side) {
+    for (std::size_t side = 0; side < 6; ++side) {
       const SideOfPass one = side_of_pass(model, field, side);
       sides += fmt::format("{{static_cast<problem::BoundaryKind>({}), {}, {}, {}}}, ",
                            static_cast<int>(one.kind), one.layers, one.by_place, one.by_sweep);
@@ -44,18 +70,25 @@ std::string source_of_passes(const problem::Model& model, const PrintedUpdate& u
 namespace halocline::stencil::cuda {{
 
 struct PrintedPlan {{
-  static constexpr int lag = {}, behind = {}, beside = {}, kept = {}, in_memory = {};
-  static constexpr bool follows = {};
+  static constexpr int axes = {}, lag = {}, behind = {}, beside = {}, kept = {}, in_memory = {};
+  static constexpr int over = {}, first_over = {}, last_over = {};
+  static constexpr bool follows = {}, makes_ghosts = {};
+  static __host__ __device__ constexpr bool reads_over(int output) {{
+    constexpr bool all[] = {{{}}};
+    return all[output];
+  }}
   static __host__ __device__ constexpr SideOfPass side(int output, int number) {{
     constexpr SideOfPass all[] = {{{}}};
-    return all[4 * output + number];
+    return all[6 * output + number];
   }}
 }};
 
 }}  // namespace halocline::stencil::cuda
 )",
-                                     rows.lag, rows.behind, rows.beside, rows.kept, rows.in_memory,
-                                     rows.follows, sides);
+                                     layers.axes, layers.lag, layers.behind, layers.beside,
+                                     layers.kept, layers.in_memory, layers.over, layers.first_over,
+                                     layers.last_over, layers.follows, model.ghosts_change(),
+                                     fmt::join(layers.reads_over, ", "), sides);
 }
 
 namespace {
@@ -75,10 +108,76 @@ bool is_light(const problem::Model& model, int sweeps) {
 // Where ghosts are made, each sweep waits for a shuffle more: heat_source (4096x4096) took 32 us a
 // sweep by 4 with all alike, and 27.
 SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
-  if (RowsOfPass(model, update).makes_columns) return {.most_parts = 4, .as_long = 2.4};
+  if (model.axes == 3) return {.most_parts = 1, .as_long = 1.25};
+  if (LayersOfPass(model, update).makes_columns) return {.most_parts = 4, .as_long = 2.4};
   if (is_light(model, sweeps)) return {.most_parts = 2, .as_long = 1.5};
   return {.most_parts = 1, .as_long = 1.125};
 }
+
+namespace {
+
+int words_of(const problem::Model& model) { return model.precision == Precision::f32 ? 1 : 2; }
+
+/// Returns the registers of a lane, by `cells` in `rows`: values of all levels, and of norms.
+int registers_of(const problem::Model& model, const LayersOfPass& layers, int sweeps, int cells,
+                 halocline::Norm kind) {
+  const int words = words_of(model), outputs = static_cast<int>(layers.reads_over.size());
+  const int of_norm = kind == halocline::Norm::none ? 0 : kind == halocline::Norm::max ? words : 2;
+  // Besides levels: in 2-D the rows on their way, those at work, addresses; in 3-D the same, of
+  // layers of several rows.
+  const int others = layers.axes == 2 ? 60 * outputs * words : 40 + 3 * outputs * cells * words;
+  return sweeps * (outputs * layers.kept * cells * words + of_norm) + others +
+         (model.ghosts_change() ? 30 : 0);
+}
+
+/// The cells of a lane in 2-D, and its rows in 3-D.
+constexpr int cells_of_lane = 4, rows_of_lane = 2;
+
+PassForm form_in_planes(const problem::Model& model, const LayersOfPass& layers, int sweeps,
+                        halocline::Norm kind, int cells) {
+  const int registers = registers_of(model, layers, sweeps, cells * rows_of_lane, kind);
+  return {.sweeps = sweeps,
+          .cells = cells,
+          .rows = rows_of_lane,
+          .ahead = 1,
+          .warps = registers <= 128   ? 16
+                   : registers <= 168 ? 12
+                                      : 8,
+          .blocks = 1,
+          .fetched = 0,
+          .bare = false,
+          .inlined = true};
+}
+
+/// Returns the updates of a pass for each cell and sweep, at the ends of walks alone one.
+double updates_per_cell(const LayersOfPass& layers, const PassForm& form, std::int64_t columns) {
+  const int lost = lost_lanes(form.sweeps, layers.beside, form.cells);
+  const std::int64_t own = (warp_lanes - 2 * lost) * form.cells;
+  const std::int64_t strips = columns == 0 ? 1 : (columns + own - 1) / own;
+  const double across = static_cast<double>(strips * warp_lanes * form.cells) /
+                        static_cast<double>(columns == 0 ? own : columns);
+  if (layers.axes == 2) return across;
+  const int rows = form.rows * form.warps, lost_rows = 2 * form.sweeps * layers.over;
+  return across * rows / std::max(rows - lost_rows, 1);
+}
+
+/// Returns the form in which walks compute the least that others store: star7 on 512x512x512 cells
+/// in fp32 (H200) ran at 944 GLUP/s by 3 sweeps in 3 strips of 6 cells a lane, and at 858 by 4 in 5
+/// of 4.
+PassForm form_in_planes(const problem::Model& model, const PrintedUpdate& update, int sweeps,
+                        halocline::Norm kind) {
+  const LayersOfPass layers(model, update);
+  const auto with = [&](int cells) {
+    return form_in_planes(model, layers, sweeps, kind, cells / words_of(model));
+  };
+  const PassForm narrow = with(4), wide = with(6);
+  return updates_per_cell(layers, wide, model.cells.x) <
+                 updates_per_cell(layers, narrow, model.cells.x)
+             ? wide
+             : narrow;
+}
+
+}  // namespace
 
 // On an H200 laplace on 16384x16384 cells in fp32 runs at 2585 GLUP/s by 12 sweeps and 3 blocks,
 // and at 2518 with rows fetched 8 ahead; by 8 sweeps at 2418, and at 2278 without; with a max norm
@@ -86,23 +185,22 @@ SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update
 // 1289 by 8 sweeps and 2 blocks, and at 1111 without.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind) {
+  if (model.axes == 3) return form_in_planes(model, update, sweeps, kind);
   // Steps have code for each phase of the rows. NVRTC inlines that of 350 operations by itself, and
   // does not that of 550.
   constexpr int most_left_to_compiler = 400;
-  const RowsOfPass rows(model, update);
+  const LayersOfPass rows(model, update);
   const bool is_f32 = model.precision == Precision::f32;
-  const int words = is_f32 ? 1 : 2, outputs = static_cast<int>(update.operands.outputs.size());
-  const int of_norm = kind == halocline::Norm::none ? 0 : kind == halocline::Norm::max ? words : 2;
-  const int registers = sweeps * (outputs * rows.kept * cells_of_lane * words + of_norm) +
-                        60 * outputs * words + (model.ghosts_change() ? 30 : 0);
-  const bool fetches = outputs == 1 && kind != halocline::Norm::l2 &&
+  const int registers = registers_of(model, rows, sweeps, cells_of_lane, kind);
+  const bool fetches = rows.reads_over.size() == 1 && kind != halocline::Norm::l2 &&
                        !(is_f32 && kind == halocline::Norm::none && sweeps > 10);
   return {.sweeps = sweeps,
-          .vectors = cells_of_lane * words / 4,
+          .cells = cells_of_lane,
+          .rows = 1,
           .ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2
                    : rows.kept == 3                     ? 3
                                                         : 1,
-          .warps = warps_of_block,
+          .warps = 4,
           .blocks = registers <= 128   ? 4
                     : registers <= 168 ? 3
                                        : 2,
@@ -111,21 +209,30 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
           .inlined = sweeps * operations_of(model) * rows.kept > most_left_to_compiler};
 }
 
-// A walk's steps are compiled for each sweep and each phase of its rows. Beyond these limits
+// A walk's steps are compiled for each sweep and each phase of its layers. Beyond these limits
 // Cahn-Hilliard took 680 us a sweep instead of 195 one by one, by 3 sweeps (8192x8192 cells in fp32
 // on an H200), shallow water 340 instead of 119 (4096x4096), and compiled for 20 s; by 2 sweeps
 // they take 202 and 84. Gray-Scott by 8 sweeps takes 130 instead of 289 (8192x8192).
 int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
   constexpr int most_registers = 255, of_output = 40, most_operations = 400;
-  const RowsOfPass rows(model, update);
-  const int words = model.precision == Precision::f32 ? 1 : 2;
-  const int outputs = static_cast<int>(update.operands.outputs.size());
-  const int by_registers = (most_registers - of_output * outputs * words) /
-                           (outputs * rows.kept * cells_of_lane * words);
+  const LayersOfPass layers(model, update);
+  const int words = words_of(model), outputs = static_cast<int>(layers.reads_over.size());
+  const bool is_flat = model.axes == 2;
+  const int cells = is_flat ? cells_of_lane : 4 / words * rows_of_lane;
+  const int by_registers =
+      (most_registers - of_output * outputs * words) / (outputs * layers.kept * cells * words);
   // Walks store at least half of the columns that they read.
-  const int by_columns = warp_lanes * cells_of_lane / 4 / std::max(rows.beside, 1);
-  const int by_operations = most_operations * 2 / (operations_of(model) * std::max(2, rows.kept));
-  return std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
+  const int by_columns =
+      warp_lanes * (is_flat ? cells_of_lane : 4 / words) / 4 / std::max(layers.beside, 1);
+  const int by_operations = most_operations * 2 * cells_of_lane /
+                            (operations_of(model) * std::max(2, layers.kept) * cells);
+  int most = std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
+  // And half of the rows.
+  for (; !is_flat && most > 1; --most) {
+    const PassForm form = form_of(model, update, most, halocline::Norm::max);
+    if (form.rows >= layers.over && 4 * most * layers.over <= form.rows * form.warps) break;
+  }
+  return most;
 }
 
 // On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
@@ -137,22 +244,27 @@ int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update
   int sweeps = is_f32 || !has_norm ? 8 : 6;
   if (is_f32 && !has_norm && update.operands.outputs.size() == 1) sweeps = 12;
   if (model.ghosts_change()) sweeps = 4;
+  if (model.axes == 3) sweeps = has_norm ? 3 : 4;
   return std::min(sweeps, most_sweeps_of(model, update));
 }
 
 double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
   const int possible = std::min(sweeps, most_sweeps_of(model, update));
-  const int lost = 2 * lost_lanes(possible, RowsOfPass(model, update).beside, cells_of_lane);
-  return static_cast<double>(lost) / (warp_lanes - lost);
+  const LayersOfPass layers(model, update);
+  const PassForm form = form_of(model, update, possible, halocline::Norm::none);
+  return updates_per_cell(layers, form, 0) - 1;
 }
 
 std::optional<std::string> cannot_pass_because(const problem::Model& model) {
-  if (model.axes != 2)
-    return fmt::format("the grid has {}, not two", model.axes == 1 ? "one axis" : "three axes");
+  if (model.axes == 1) return "the grid has one axis";
+  const bool is_flat = model.axes == 2;
   for (std::size_t f = 0; f < model.fields.size(); ++f) {
     const problem::ModelField& field = model.fields[f];
     if (!field.follows) continue;
     if (model.fields[*field.follows].follows) return "a field follows one that follows another";
+    // In 3-D blocks leave the rows of the newest level alone for each other.
+    if (!is_flat && field.reach.has_neighbours())
+      return fmt::format("neighbours of field '{}', which follows another, are read", field.name);
     for (std::size_t side = 0; side < 4; ++side)
       if (field.reach.has_neighbours() &&
           (model.ghosts_change(f, side) || model.ghosts_change(*field.follows, side)))
@@ -160,7 +272,15 @@ std::optional<std::string> cannot_pass_because(const problem::Model& model) {
             "neighbours of field '{}', which follows another, are read at sides that change",
             field.name);
   }
-  if (most_sweeps_of(model, print_update(model)) < 2)
+  const PrintedUpdate update = print_update(model);
+  if (LayersOfPass(model, update).last_over > 0)
+    for (const std::size_t f : update.operands.outputs)
+      if ((model.ghosts_change(f, 2) || model.ghosts_change(f, 3)) &&
+          (model.ghosts_change(f, 4) || model.ghosts_change(f, 5)))
+        return fmt::format(
+            "cells off along both y and z are read, and sides of field '{}' of y and of z change",
+            model.fields[f].name);
+  if (most_sweeps_of(model, update) < 2)
     return "values of its update do not fit in registers, or it has too many operations";
   return std::nullopt;
 }

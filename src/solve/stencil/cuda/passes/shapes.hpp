@@ -5,30 +5,36 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "problem/model.hpp"
 #include "stencil/cuda/text/printed.hpp"
 
 namespace halocline::stencil::cuda {
 
-/// How the rows of an update's passes depend on each other.
-struct RowsOfPass {
-  /// Rows from one that is computed to the newest that it needs; at least one, since a row is
-  /// computed a step after it.
+/// How the layers of an update's passes depend on each other: rows in 2-D, planes in 3-D.
+struct LayersOfPass {
+  int axes;
+  /// Layers from one that is computed to the newest that it needs; at least one, since a layer is
+  /// computed a step after it. One more where it needs rows of other warps of that layer.
   int lag = 1;
-  int behind = 0;  ///< rows from the oldest that it needs,
+  int behind = 0;  ///< layers from the oldest that it needs,
   int beside = 0;  ///< and columns to the left and right
-  /// Rows of a level that are kept besides the newest: those that the next sweep reads and, where a
-  /// field follows, the one after it. The newest replaces the oldest after that is used: with one
+  /// In 3-D, rows above and below a cell's that it needs, and the layers in which they are, counted
+  /// from the one that is computed.
+  int over = 0, first_over = 0, last_over = 0;
+  std::vector<bool> reads_over;  ///< those rows of each output
+  /// Layers of a level that are kept besides the newest: those that the next sweep reads and, where
+  /// a field follows, the one after it. The newest replaces the oldest after that is used: with one
   /// more row, laplace by 8 sweeps took 161 registers instead of 128.
   int kept = 1;
-  /// Rows from one that is computed to the farthest that it reads in memory, of a coefficient or a
-  /// level before the one that the pass reads; -1 if there are none.
+  /// Layers from one that is computed to the farthest that it reads in memory, of a coefficient or
+  /// a level before the one that the pass reads; -1 if there are none.
   int in_memory = -1;
   bool follows = false;
   bool makes_columns = false;  ///< ghosts beyond the sides of x
 
-  RowsOfPass(const problem::Model& model, const PrintedUpdate& update);
+  LayersOfPass(const problem::Model& model, const PrintedUpdate& update);
 };
 
 /// A kernel with more bytes of a thread in memory, since they do not fit in registers, takes fewer
@@ -36,8 +42,9 @@ struct RowsOfPass {
 /// 2081 in 2 without.
 inline constexpr std::size_t most_spilled_bytes = 128;
 
-/// The cells of a lane in a row, and the warps of a block.
-inline constexpr int cells_of_lane = 4, warps_of_block = 4;
+/// Returns the block's own memory of a pass: the rows that its warps leave for each other.
+std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& update,
+                           const PassForm& form);
 
 /// Returns why one pass cannot do several sweeps of the model, or nothing.
 std::optional<std::string> cannot_pass_because(const problem::Model& model);
@@ -50,14 +57,14 @@ int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update
                         halocline::Norm kind);
 
 /// Returns the updates of a pass by so many sweeps, or the most that are possible, for each cell
-/// beyond one a sweep: of columns that strips beside each other both read. Those of rows, at the
-/// ends of walks, depend on the GPU.
+/// beyond one a sweep: of columns and rows that tiles beside each other both read. Those at the
+/// ends of walks depend on the GPU.
 double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps);
 
 /// Walks at the sides of the domain, which check columns.
 struct SideWalks {
-  int most_parts;  ///< of the rows of others
-  double as_long;  ///< as others take for so many rows
+  int most_parts;  ///< of the layers of others
+  double as_long;  ///< as others take for so many layers
 };
 SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update, int sweeps);
 
@@ -65,8 +72,8 @@ SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind);
 
-/// Returns the source of passes' kernels: the update's, how its rows depend on each other, and its
-/// sides.
+/// Returns the source of passes' kernels: the update's, how its layers depend on each other, and
+/// its sides.
 std::string source_of_passes(const problem::Model& model, const PrintedUpdate& update);
 
 }  // namespace halocline::stencil::cuda

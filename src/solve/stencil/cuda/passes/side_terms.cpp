@@ -28,14 +28,15 @@ template <class Real>
 void set_terms(const problem::Model& model, const TimedSide& side, const problem::SideRule& rule,
                std::vector<problem::GhostTerms<Real>>& terms) {
   RuleValues values(model, rule, side.axis, side.end, 0);
+  const Index cells = cells_of_side(side.along);
   for (int layer = 0; layer < side.side.layers; ++layer)
-    for (Index along = 0; along < (side.side.by_place ? side.along.cells : 1); ++along) {
-      Int3 at;
+    for (Index along = 0; along < cells; ++along) {
+      const PlaceAlong place = place_along(side.along, along);
+      Int3 at{place.at[0], place.at[1], place.at[2]};
       at[side.axis] = side.end == 0 ? -1 - layer : side.domain + layer;
-      at[1 - side.axis] = along - side.along.margin;
       const double h = static_cast<double>(2 * layer + 1) * side.spacing;
-      const Index place = side.first + place_of_terms(side.side, side.along.cells, 0, layer, along);
-      terms[static_cast<std::size_t>(place)] =
+      const Index to = side.first + place_of_terms(side.side, cells, 0, layer, along);
+      terms[static_cast<std::size_t>(to)] =
           problem::ghost_terms<Real>(rule.kind, values.at(at).data(), side.is_constant, h);
     }
 }
@@ -64,7 +65,7 @@ std::string source_of_side_terms(const problem::Model& model) {
 bool has_side_terms_at_hand(const problem::Model& model, bool may_compile) {
   bool is_needed = false;
   for (std::size_t field = 0; field < model.fields.size(); ++field)
-    for (std::size_t side = 0; side < 4; ++side)
+    for (std::size_t side = 0; side < 6; ++side)
       is_needed = is_needed || side_of_pass(model, field, side).by_sweep;
   if (!is_needed) return true;
   const std::string source = source_of_side_terms(model), name = name_of_make_terms(model);
@@ -78,9 +79,13 @@ SideTerms<Real>::SideTerms(const problem::Model& model, const Operands& operands
                            const Communicator* communicator) {
   int margin = 0;
   for (const problem::ModelField& field : model.fields)
-    for (std::size_t axis = 0; axis < 2; ++axis)
+    for (std::size_t axis = 0; axis < 3; ++axis)
       margin = std::max({margin, int{field.reach.lower[axis]}, int{field.reach.upper[axis]}});
-  for (int axis = 0; axis < 2; ++axis) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (axis >= model.axes) {
+      along_[axis] = {.cells = 1, .margin = 0, .wraps = false};
+      continue;
+    }
     const bool wraps = model.periodic[static_cast<std::size_t>(axis)];
     along_[axis] = {.cells = model.cells[axis] + (wraps ? 0 : 2 * margin),
                     .margin = wraps ? 0 : margin,
@@ -89,24 +94,29 @@ SideTerms<Real>::SideTerms(const problem::Model& model, const Operands& operands
   std::vector<Terms> terms;
   std::vector<TimedSide> timed;
   for (std::size_t o = 0; o < operands.outputs.size(); ++o)
-    for (std::size_t number = 0; number < 4; ++number) {
+    for (std::size_t number = 0; number < 6; ++number) {
       const SideOfPass side = side_of_pass(model, operands.outputs[o], number);
       if (side.layers == 0 || problem::values_of(side.kind) == 0) continue;
       const auto& rule = *model.fields[operands.outputs[o]].sides[number];
       const int axis = static_cast<int>(number / 2), end = static_cast<int>(number % 2);
-      const TimedSide one{.side = side,
-                          .axis = axis,
-                          .end = end,
-                          .rule = rule_number(operands.outputs[o], axis, end),
-                          .is_constant = model.tree.is_constant(rule.values[0]),
-                          .spacing = model.spacing[number / 2],
-                          .domain = model.cells[axis],
-                          .along = along_[1 - axis],
-                          .first = static_cast<Index>(terms.size())};
+      TimedSide one{.side = side,
+                    .axis = axis,
+                    .end = end,
+                    .rule = rule_number(operands.outputs[o], axis, end),
+                    .is_constant = model.tree.is_constant(rule.values[0]),
+                    .spacing = model.spacing[number / 2],
+                    .domain = model.cells[axis],
+                    .along = {along_[0], along_[1], along_[2]},
+                    .first = static_cast<Index>(terms.size())};
+      for (int other = 0; other < 3; ++other)
+        if (other == axis || !side.by_place)
+          one.along[other] = {.cells = 1, .margin = 0, .wraps = false};
       given_.push_back({o, number, one.first});
-      const Index all = place_of_terms(side, one.along.cells, sweeps, 0, 0);
-      const Index of_one = place_of_terms(side, one.along.cells, 0, side.layers, 0);
+      const Index cells = cells_of_side(one.along);
+      const Index all = place_of_terms(side, cells, sweeps, 0, 0);
+      const Index of_one = place_of_terms(side, cells, 0, side.layers, 0);
       terms.resize(terms.size() + static_cast<std::size_t>(std::max(all, of_one)));
+      most_cells_of_side_ = std::max(most_cells_of_side_, cells);
       if (side.by_sweep)
         timed.push_back(one);
       else
@@ -140,8 +150,8 @@ void SideTerms<Real>::make(const Pass& pass, int turn, Stream stream) const {
                            .sweeps = static_cast<int>(pass.sweeps),
                            .first_sweep = pass.first_sweep,
                            .clock = pass.clock};
-  const Index cells = std::max(along_[0].cells, along_[1].cells) * pass.sweeps;
-  work.blocks_of_side = static_cast<int>(device::cuda::blocks_for(cells, block_threads));
+  work.blocks_of_side =
+      static_cast<int>(device::cuda::blocks_for(most_cells_of_side_ * pass.sweeps, block_threads));
   device::cuda::launch(kernel_, static_cast<unsigned>(work.blocks_of_side * timed_count_),
                        block_threads, stream, work, PrintedRules{});
 }

@@ -19,20 +19,20 @@ __global__ void __launch_bounds__(block_threads) make_terms(SideTermsWork<Real> 
   const TimedSide& one = work.sides[block / work.blocks_of_side];
   const Index number =
       static_cast<Index>(block % work.blocks_of_side) * block_threads + threadIdx.x;
-  if (number >= one.along.cells * work.sweeps) return;
-  const auto sweep = static_cast<int>(number / one.along.cells);
-  const Index along = number % one.along.cells;
+  const Index cells = cells_of_side(one.along);
+  if (number >= cells * work.sweeps) return;
+  const auto sweep = static_cast<int>(number / cells);
+  const Index along = number % cells;
   const long long first =
       work.clock.first == nullptr ? work.first_sweep : __ldg(work.clock.first) + work.clock.ahead;
   const double time = static_cast<double>(first + sweep) * work.clock.dt;
+  PlaceAlong place = place_along(one.along, along);
   for (int layer = 0; layer < one.side.layers; ++layer) {
-    const Index out = one.end == 0 ? -1 - layer : one.domain + layer;
-    const Index beside = along - one.along.margin;
-    const Index x = one.axis == 0 ? out : beside, y = one.axis == 0 ? beside : out;
+    place.at[one.axis] = one.end == 0 ? -1 - layer : one.domain + layer;
     double values[3]{};
-    rules(one.rule, x, y, 0, time, values);
+    rules(one.rule, place.at[0], place.at[1], place.at[2], time, values);
     const double h = static_cast<double>(2 * layer + 1) * one.spacing;
-    work.terms[one.first + place_of_terms(one.side, one.along.cells, sweep, layer, along)] =
+    work.terms[one.first + place_of_terms(one.side, cells, sweep, layer, along)] =
         problem::ghost_terms<Real>(one.side.kind, values, one.is_constant, h);
   }
 }

@@ -38,7 +38,7 @@ class SideTerms {
   /// two streams: those on the stream of the first one, and the others.
   template <class Work>
   void give(const Pass& pass, Work& work, Stream stream) const {
-    for (int axis = 0; axis < 2; ++axis) work.along[axis] = along_[axis];
+    for (int axis = 0; axis < 3; ++axis) work.along[axis] = along_[axis];
     const auto turn = pass.is_first ? 0 : 1;
     for (const Given& one : given_)
       work.terms[one.output][one.side] = terms_[turn].get() + one.first;
@@ -58,7 +58,8 @@ class SideTerms {
   void load(const problem::Model& model, const std::vector<TimedSide>& timed,
             const Communicator* communicator);
 
-  CellsAlong along_[2];
+  CellsAlong along_[3];
+  Index most_cells_of_side_ = 0;
   std::vector<Given> given_;
   std::shared_ptr<Terms> terms_[2];
   std::shared_ptr<TimedSide> timed_;

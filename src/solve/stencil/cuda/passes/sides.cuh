@@ -21,7 +21,7 @@ struct SideOfPass {
 };
 
 /// Where the terms of a side lie: those of a sweep's nearest ghosts first, and of these the one
-/// with the least coordinate.
+/// with the least coordinates, x fastest.
 HALOCLINE_READS Index place_of_terms(const SideOfPass& side, Index cells_along, int sweep,
                                      int layer, Index along) {
   const int layers_before = (side.by_sweep ? sweep * side.layers : 0) + layer;
@@ -35,13 +35,30 @@ struct CellsAlong {
   int margin;
   bool wraps;
 
-  /// Returns the number of a cell of the domain; cells farther out get the last one's.
-  HALOCLINE_READS Index number_of(Index at) const {
-    if (wraps) return (at % cells + cells) % cells;
-    const Index number = at + margin;
-    return number < 0 ? 0 : number < cells ? number : cells - 1;
+  /// Returns the number of a cell of the domain; cells farther out get the last one's. Periodic
+  /// ones are seldom more than once around, and a remainder would take more code.
+  HALOCLINE_READS int number_of(Index at) const {
+    const int all = static_cast<int>(cells);
+    int number = static_cast<int>(at) + margin;
+    if (!wraps) return number < 0 ? 0 : number < all ? number : all - 1;
+    while (number < 0) number += all;
+    while (number >= all) number -= all;
+    return number;
   }
 };
+
+/// The cells of a side that have terms, by the number of one.
+struct PlaceAlong {
+  Index at[3];
+};
+HALOCLINE_READS Index cells_of_side(const CellsAlong (&along)[3]) {
+  return along[0].cells * along[1].cells * along[2].cells;
+}
+HALOCLINE_READS PlaceAlong place_along(const CellsAlong (&along)[3], Index number) {
+  const Index x = number % along[0].cells, row = number / along[0].cells;
+  return {{x - along[0].margin, row % along[1].cells - along[1].margin,
+           row / along[1].cells - along[2].margin}};
+}
 
 /// A side whose rule depends on time.
 struct TimedSide {
@@ -50,7 +67,7 @@ struct TimedSide {
   bool is_constant;     ///< the rule's first value
   double spacing;       ///< along the axis
   Index domain;         ///< cells along the axis
-  CellsAlong along;     ///< the other axis
+  CellsAlong along[3];  ///< cells with terms of their own: one along the side's own axis
   Index first;          ///< place of its terms
 };
 

@@ -507,9 +507,9 @@ std::string name_of_persist(const Model& model, halocline::Norm kind, int rows) 
 std::string name_of_pass(const Model& model, halocline::Norm kind, const PassForm& form,
                          const ArgumentRoom& room) {
   return fmt::format(
-      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}>, "
-      "{0}::PrintedPlan, {10}, {0}::Printed, {11}, {12}>",
-      space, halocline::name_of(kind), form.sweeps, form.vectors, form.ahead, form.warps,
+      "{0}::pass<{0}::Norm::{1}, {0}::PassShape<{2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}>, "
+      "{0}::PrintedPlan, {11}, {0}::Printed, {12}, {13}>",
+      space, halocline::name_of(kind), form.sweeps, form.cells, form.rows, form.ahead, form.warps,
       form.blocks, form.fetched, form.bare, form.inlined, real_of(model), room.inputs,
       room.outputs);
 }

@@ -75,9 +75,9 @@ struct WalkShape {
   bool by_planes() const { return steps > 0; }
 };
 
-/// The shape of walks of a pass by several sweeps: see PassShape of passes/pass.cuh.
+/// The shape of walks of a pass by several sweeps: see PassShape of passes/walk.cuh.
 struct PassForm {
-  int sweeps, vectors, ahead, warps, blocks, fetched;
+  int sweeps, cells, rows, ahead, warps, blocks, fetched;
   bool bare, inlined;
 };
 
