@@ -111,11 +111,15 @@ TEST(Passes, StoreHalfOfTheColumnsThatTheyReadOrMore) {
 }
 
 // What ptxas says of kernels for H100 and H200.
-TEST(Nvrtc, KeepsPassesOfLaplaceInRegisters) {
-  for (const auto& [precision, sweeps, norm] :
-       {std::tuple{Precision::f32, 12, Norm::none}, std::tuple{Precision::f32, 8, Norm::max},
-        std::tuple{Precision::f64, 8, Norm::none}, std::tuple{Precision::f64, 6, Norm::max}}) {
-    problem::Model model = test::built_in("laplace", {}, {});
+TEST(Nvrtc, KeepsPassesInRegisters) {
+  for (const auto& [problem, precision, sweeps, norm] :
+       {std::tuple{"laplace", Precision::f32, 12, Norm::none},
+        std::tuple{"laplace", Precision::f32, 8, Norm::max},
+        std::tuple{"laplace", Precision::f64, 8, Norm::none},
+        std::tuple{"laplace", Precision::f64, 6, Norm::max},
+        std::tuple{"star7", Precision::f32, 3, Norm::max},
+        std::tuple{"star7", Precision::f64, 3, Norm::none}}) {
+    problem::Model model = test::built_in(problem, {}, {});
     model.precision = precision;
     const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
     nvrtcProgram program = nullptr;
@@ -129,7 +133,7 @@ TEST(Nvrtc, KeepsPassesOfLaplaceInRegisters) {
     ASSERT_NE(end, std::string::npos) << log;
     const std::size_t begin = log.find_last_of(' ', end - 1) + 1;
     EXPECT_LE(std::stoul(log.substr(begin, end - begin)), stencil::cuda::most_spilled_bytes)
-        << sweeps << " sweeps\n"
+        << problem << " by " << sweeps << " sweeps\n"
         << log;
   }
 }

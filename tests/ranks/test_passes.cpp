@@ -13,6 +13,7 @@
 
 #include <halocline/solver.hpp>
 
+#include "grid/text.hpp"
 #include "solver/trial_of_passes.hpp"
 #include "support/caught.hpp"
 #include "support/exchange_cases.hpp"
@@ -116,11 +117,134 @@ sweeps = 40
 norm = "max"
 )toml";
 
+// In three axes: the same, of reaches one and two, at the cell's rows and columns and off them.
+
+constexpr const char* solid_text = R"toml(
+axes = 3
+cells = [40, 40, 40]
+[parameters]
+dx = 0.025
+dy = 0.025
+dz = 0.025
+dt = 0.01
+[fields.u]
+initial = "noise()"
+[fields.u.boundary]
+"x-" = { value = "0.3 + sin(7*y)*z" }
+"x+" = "reflect"
+"y-" = { derivative = "0.1*cos(t) + x" }
+"y+" = { mixed = { a = 1, b = 0.5, c = "0.2 + x*z" } }
+"z-" = { value = "sin(t)*x + y" }
+"z+" = { derivative = 0.2 }
+[fields.u_old]
+initial = "noise()"
+[update]
+u = "1.2*u - 0.2*u_old + 0.1*(u[-2,0,0] + u[1,0,0] + u[0,-1,0] + u[0,2,0] + u[0,0,-1] + u[1,0,2] - 6*u)"
+u_old = "u"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+// Cells off along y and z, at sides of y that change and at sides of z that do.
+constexpr const char* off_y_text = R"toml(
+axes = 3
+cells = [40, 40, 40]
+[parameters]
+dx = 0.025
+dy = 0.025
+dz = 0.025
+dt = 0.01
+[fields.u]
+initial = "noise()"
+[fields.u.boundary]
+x = "periodic"
+"y-" = { derivative = "0.1*cos(t) + z" }
+"y+" = { mixed = { a = 1, b = 0.5, c = "0.2 + z" } }
+z = { outside = 0.25 }
+[update]
+u = "0.5*u + 0.1*(u[-1,1,1] + u[1,-1,0] + u[1,1,-1] + u[0,-1,1])"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+constexpr const char* off_z_text = R"toml(
+axes = 3
+cells = [40, 40, 40]
+[parameters]
+dx = 0.025
+dy = 0.025
+dz = 0.025
+dt = 0.01
+[fields.u]
+initial = "noise()"
+[fields.u.boundary]
+x = "reflect"
+y = { outside = 0.3 }
+"z-" = { value = "cos(t)*y" }
+"z+" = { derivative = "x*y" }
+[update]
+u = "0.5*u + 0.1*(u[-1,1,1] + u[1,-1,0] + u[1,1,-1] + u[0,-1,1])"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+constexpr const char* ground_text = R"toml(
+axes = 3
+cells = [40, 40, 40]
+[parameters]
+dx = 0.025
+dy = 0.025
+dz = 0.025
+dt = 0.01
+[fields.u]
+initial = "noise()"
+boundary = { x = { outside = 0 }, y = "periodic", z = { outside = 0.25 } }
+[coefficients]
+c = { value = "0.1 + 0.05*sin(20*x)*z" }
+[update]
+u = "0.4*u + c[1,0,0]*(u[-1,0,0] + u[1,0,0]) + c[0,-1,2]*(u[0,-1,0] + u[0,1,0]) + c*u[0,0,-2] + 0.01*t*z"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
+constexpr const char* pair_text = R"toml(
+axes = 3
+cells = [40, 40, 40]
+[parameters]
+dx = 0.025
+dy = 0.025
+dz = 0.025
+[fields.u]
+initial = "noise()"
+boundary = { x = "periodic", y = { outside = 0.1 }, z = { outside = 0 } }
+[fields.v]
+initial = "noise()"
+boundary = { x = "periodic", y = "reflect", z = "reflect" }
+[update]
+u = "0.4*u + 0.1*(u[-1,0,0] + u[1,0,0] + u[0,-1,0] + u[0,1,0] + u[0,0,1] + u[0,0,-1]) - 0.01*u*v*v"
+v = "0.4*v + 0.1*(v[-1,0,0] + v[1,0,0] + v[0,-1,0] + v[0,1,0] + v[0,0,1] + v[0,0,-1]) + 0.01*u*v*v"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
 struct Course {
   const char* name;
   const char* problem;  ///< a name, or a text
   std::int64_t sweeps_per_pass;
   Precision precision = Precision::f32;
+  int axes = 2;
+
+  /// So many cells along the axes that there are, and what parts of `ranks` ranks need.
+  Extents cells(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    const std::int64_t parts = least() * ranks();
+    return axes == 2 ? Extents{parts + x, parts + y} : Extents{parts + x, parts + y, parts + z};
+  }
+  std::int64_t least() const { return 2 * sweeps_per_pass; }
 
   SolveOptions options(const Extents& cells, std::int64_t sweeps) const {
     const std::string text = problem;
@@ -165,9 +289,17 @@ SolveResult expect_the_same(const SolveOptions& options, const Communicator& on 
 /// Process grids of which no part is thinner than `least` cells.
 std::vector<Extents> process_grids_for(const Extents& cells, std::int64_t least) {
   std::vector<Extents> all;
+  const auto fits = [&](int axis, std::int64_t parts) { return cells[axis] / parts >= least; };
   for (std::int64_t x = 1; x <= ranks(); ++x)
-    if (ranks() % x == 0 && cells[0] / x >= least && cells[1] / (ranks() / x) >= least)
-      all.push_back({x, ranks() / x});
+    for (std::int64_t y = 1; x * y <= ranks(); ++y) {
+      const std::int64_t z = ranks() / (x * y);
+      if (x * y * z != ranks() || (cells.axes() == 2 && z > 1) || !fits(0, x) || !fits(1, y))
+        continue;
+      if (cells.axes() == 2)
+        all.push_back({x, y});
+      else if (fits(2, z))
+        all.push_back({x, y, z});
+    }
   return all;
 }
 
@@ -176,11 +308,21 @@ class Passes : public testing::TestWithParam<Course> {
   void SetUp() override { NEED_GPU(); }
 };
 
-const std::vector<Course> courses{
-    {"laplace", "laplace", 8},          {"wave", wave_text, 3},
-    {"sides", sides_text, 2},           {"tide", tide_text, 4, Precision::f64},
-    {"reactions", "gray_scott", 2},     {"far", far_text, 2},
-    {"heat", "heat", 3, Precision::f64}};
+const std::vector<Course> courses{{"laplace", "laplace", 8},
+                                  {"wave", wave_text, 3},
+                                  {"sides", sides_text, 2},
+                                  {"tide", tide_text, 4, Precision::f64},
+                                  {"reactions", "gray_scott", 2},
+                                  {"far", far_text, 2},
+                                  {"heat", "heat", 3, Precision::f64},
+                                  {"star", "star7", 4, Precision::f32, 3},
+                                  {"solid", solid_text, 2, Precision::f64, 3},
+                                  {"off_y", off_y_text, 2, Precision::f32, 3},
+                                  {"off_z", off_z_text, 3, Precision::f64, 3},
+                                  {"ground", ground_text, 2, Precision::f32, 3},
+                                  {"pair", pair_text, 2, Precision::f32, 3},
+                                  {"box", "box27", 2, Precision::f32, 3},
+                                  {"far_star", "star13", 2, Precision::f64, 3}};
 
 INSTANTIATE_TEST_SUITE_P(Problems, Passes, testing::ValuesIn(those_with_turn(courses)),
                          [](const auto& of) { return std::string(of.param.name); });
@@ -192,25 +334,25 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
   const bool has_nccl =
       ranks() > 1 && !not_testable(transport::find_transport("nccl"), Memory::device);
   Random random(1);
-  for (int trial = 0; trial < 5; ++trial) {
-    const std::int64_t reach = 2, least = reach * course.sweeps_per_pass;
-    const Extents cells{least * ranks() + random.between(0, 260),
-                        least * ranks() + random.between(0, 60)};
-    SolveOptions options = course.options(cells, random.between(1, 120));
+  for (int trial = 0; trial < (course.axes == 2 ? 5 : 3); ++trial) {
+    const bool is_flat = course.axes == 2;
+    const Extents cells = course.cells(random.between(0, is_flat ? 260 : 150),
+                                       random.between(0, is_flat ? 60 : 30), random.between(0, 12));
+    SolveOptions options = course.options(cells, random.between(1, is_flat ? 120 : 12));
     options.backend = "cuda";
     options.sweeps_per_pass = course.sweeps_per_pass;
     options.schedule = random.once_in(2) ? "sequential" : "overlap";
     options.graph = random.once_in(2) ? SolveOptions::Graphs::off : SolveOptions::Graphs::automatic;
     options.norm_every = random.once_in(3) ? 1 : random.between(1, 20);
-    const auto grids = process_grids_for(cells, least);
+    const auto grids = process_grids_for(cells, course.least());
     options.process_grid = grids[static_cast<std::size_t>(
         random.between(0, static_cast<std::int64_t>(grids.size()) - 1))];
     if (ranks() > 1) options.transport = random.once_in(2) ? "peer" : "staged";
     const bool is_between_nodes = has_nccl && random.once_in(3);
     if (is_between_nodes) options.transport = "nccl";
-    SCOPED_TRACE(fmt::format("cells {}x{}, {} sweeps, norm every {}, process grid {}x{}, {} {}",
-                             cells[0], cells[1], *options.sweeps, *options.norm_every,
-                             options.process_grid[0], options.process_grid[1], options.schedule,
+    SCOPED_TRACE(fmt::format("cells {}, {} sweeps, norm every {}, process grid {}, {} {}",
+                             grid::text_of(cells), *options.sweeps, *options.norm_every,
+                             grid::text_of(options.process_grid), options.schedule,
                              options.transport));
     // NaN in halos that no exchange has filled and between rows, in each second run.
     const SetVariable check("HALOCLINE_CHECK_HALOS", trial % 2 == 0 ? "0" : "1");
@@ -228,8 +370,7 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
 // Each sweep of a pass is the last one once.
 TEST_P(Passes, StopAfterAnySweep) {
   const Course& course = GetParam();
-  const std::int64_t least = 2 * course.sweeps_per_pass;
-  SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 60);
+  SolveOptions options = course.options(course.cells(30, 11, 3), course.axes == 2 ? 60 : 30);
   options.backend = "cuda";
   options.sweeps_per_pass = course.sweeps_per_pass;
   options.tolerance = 0;
@@ -339,13 +480,16 @@ sweeps = 11
 TEST(PassesOfAll, AreRefusedWithTheReason) {
   NEED_GPU();
   const auto refused = [](const char* problem, const Extents& cells) {
-    SolveOptions options = small(problem, cells, 10);
+    SolveOptions options = Course{"", problem, 4}.options(cells, 10);
     options.backend = "cuda";
     options.sweeps_per_pass = 4;
     return caught([&] { solve(world(), options); });
   };
-  EXPECT_THAT(refused("star7", {32, 32, 32}),
-              says(ErrorKind::unavailable, "the grid has three axes"));
+  EXPECT_THAT(refused("heat", {320}), says(ErrorKind::unavailable, "the grid has one axis"));
+  std::string text = off_z_text;
+  text.replace(text.find("{ outside = 0.3 }"), 17, R"("reflect")");
+  EXPECT_THAT(refused(text.c_str(), {32, 32, 32}),
+              says(ErrorKind::unavailable, "sides of field 'u' of y and of z change"));
 }
 
 TEST(PassesOfAll, AreSingleSweepsOnTheHost) {

@@ -76,9 +76,12 @@ TEST(Plan, CountsRedundantUpdatesOfPasses) {
   EXPECT_EQ(on(plan, {1, 4}).bytes, 2 * 4 * 64 * 8);
   options.cells = {64, 64, 64};
   options.problem = "star7";
+  EXPECT_DOUBLE_EQ(on(make_plan(options, 1), {1, 1, 1}).redundant, 32.0 / 28 * 32 / 24 - 1);
+  options.cells = {64};
+  options.problem = "heat";
   EXPECT_THAT(
       caught([&] { make_plan(options, 1); }),
-      says(ErrorKind::usage, "a pass of 4 sweeps cannot be planned: the grid has three axes"));
+      says(ErrorKind::usage, "a pass of 4 sweeps cannot be planned: the grid has one axis"));
 }
 
 TEST(Plan, SaysHowUnevenPartsAre) {

@@ -141,6 +141,7 @@ std::string passes_text(const Model& model) {
   if (const auto why_not = gpus.cannot_pass_because(model))
     return fmt::format("one sweep at a time: {}", *why_not);
   const std::int64_t sweeps = gpus.suggested_sweeps_of_pass(model, model.norm);
+  if (sweeps < 2) return "one sweep at a time: several in one over memory are slower";
   return fmt::format("on GPUs {} in one over memory, if faster; {:.0f} % more updates",
                      counted(sweeps, "sweep"), 100 * gpus.redundant_in_pass(model, sweeps));
 }
@@ -230,7 +231,9 @@ std::string explained_here(const solver::Case& the_case, const std::string& back
                        static_cast<double>(model.cells.z);
   const double bytes = cells * static_cast<double>(problem::effort_of(model).bytes);
   const Copy copy = timed_copy(model, backend);
-  const bool passes = copy.of_gpu && !stencil::find_backend("cuda").cannot_pass_because(model);
+  const stencil::Backend& gpus = stencil::find_backend("cuda");
+  const bool passes = copy.of_gpu && !gpus.cannot_pass_because(model) &&
+                      gpus.suggested_sweeps_of_pass(model, model.norm) > 1;
   return explained(model) + explained_row("halo", halo_text(the_case)) +
          explained_row("time here",
                        fmt::format("at least {} a sweep, as memory is copied at {} ({}); less if "

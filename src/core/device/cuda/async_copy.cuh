@@ -11,15 +11,23 @@
 
 namespace halocline::device::cuda {
 
-/// Copies 16 bytes. Both addresses are aligned to them.
+/// Copies 4, 8 or 16 bytes. Both addresses are aligned to them.
+template <int bytes = 16>
 __device__ __forceinline__ void copy_async(void* to, const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<unsigned int>(__cvta_generic_to_shared(to))),
-               "l"(from)
-               : "memory");
+  const auto place = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(bytes)
+                 : "memory");
 #else
-  *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  if constexpr (bytes == 16)
+    *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  else if constexpr (bytes == 8)
+    *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
+  else
+    *static_cast<unsigned int*>(to) = *static_cast<const unsigned int*>(from);
 #endif
 }
 

@@ -67,8 +67,8 @@ class EdgesOfPass {
       // There is room beside the first and the last warp: what they take is nobody's.
       const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
       const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
-      own_ =
-          static_cast<Vector*>(device::cuda::block_memory()) + (warp + 1) * vectors_of_warp + lane;
+      own_ = device::cuda::kept_in_register(static_cast<Vector*>(device::cuda::block_memory()) +
+                                            (warp + 1) * vectors_of_warp + lane);
       if constexpr (!by_phase)
         for (int slot = 0; slot < slots; ++slot) slot_[slot] = slot * vectors_of_slot;
     }
@@ -99,6 +99,7 @@ class EdgesOfPass {
       }
     });
   }
+  static constexpr int bytes() { return any ? slots * vectors_of_slot * int(sizeof(Vector)) : 0; }
   /// After each step: what was the newest layer is one step older.
   __device__ __forceinline__ void next() {
     if constexpr (any && !by_phase) {

@@ -21,32 +21,61 @@ __device__ void leave_norms(const Work& work, const double (&of_warp)[sweeps][mo
   if (blockIdx.x == 0 && work.is_last) parts.count = work.first_part + gridDim.x;
 }
 
+/// Of what the compiler knows of a walk in two places, it would keep in memory for both what does
+/// not fit in registers in one of them.
+__device__ __forceinline__ void forget(WalkOfPass& walk) {
+  forget(walk.strip), forget(walk.tile), forget(walk.from), forget(walk.to);
+}
+
 template <Norm kind, class Shape, class Plan, class Real, class Update, int inputs, int outputs>
 __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     pass(PassWork<Real, inputs, outputs> work, Update update) {
+  using Walk = PassWalk<kind, Shape, Plan, PassWork<Real, inputs, outputs>, Real, Update>;
   constexpr int sweeps = Shape::sweeps, warps = Shape::warps;
   if (work.stop != nullptr && *work.stop != 0) return;
   const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
   // In 3-D a walk is a block's, whose warps lie one above the other.
   const auto block = static_cast<int>(blockIdx.x);
-  const WalkOfPass walk = walk_of_pass(work.walks, Plan::axes == 3 ? block : block * warps + warp);
+  WalkOfPass walk = walk_of_pass(work.walks, Plan::axes == 3 ? block : block * warps + warp);
   [[maybe_unused]] __shared__ double of_warp[kind == Norm::none ? 1 : sweeps][warps];
-  if (walk.from < work.cells[Plan::axes - 1]) {
-    PassWalk<kind, Shape, Plan, PassWork<Real, inputs, outputs>, Real, Update> walker(work, update,
-                                                                                      walk);
-    if constexpr (Shape::inlined)
-      walker.run_inlined();
-    else
-      walker.run();
+  const auto leave_part = [&](const Walk& walker) {
     if constexpr (kind != Norm::none)
       for_each_number<sweeps>([&](auto s) {
         const double part =
             (walker.counts() ? walker.change(s.value) : Change<kind, Real>()).of_warp();
         if (threadIdx.x % warp_lanes == 0) of_warp[s.value][warp] = part;
       });
-  } else if constexpr (kind != Norm::none) {
-    if (threadIdx.x % warp_lanes == 0)
+  };
+  if (walk.from >= work.cells[Plan::axes - 1]) {
+    if (kind != Norm::none && threadIdx.x % warp_lanes == 0)
       for (int s = 0; s < sweeps; ++s) of_warp[s][warp] = 0;
+  } else if constexpr (Plan::axes == 2) {
+    Walk walker(work, update, walk);
+    if constexpr (Shape::inlined)
+      walker.run_inlined();
+    else
+      walker.run();
+    leave_part(walker);
+  } else {
+    // Each kind of walk by itself: see forget().
+    const auto run = [&](auto plain, auto within) {
+      forget(walk);
+      Walk walker(work, update, walk);
+      walker.template run_in_block<plain.value != 0, within.value != 0>();
+      leave_part(walker);
+    };
+    const Walk looked_at(work, update, walk);
+    const bool is_within = looked_at.is_within();
+    if (looked_at.block_is_plain()) {
+      if (is_within)
+        run(Number<1>(), Number<1>());
+      else
+        run(Number<1>(), Number<0>());
+    } else if (is_within && !Walk::is_long) {
+      run(Number<0>(), Number<1>());
+    } else {
+      run(Number<0>(), Number<0>());
+    }
   }
   if constexpr (kind != Norm::none) {
     __syncthreads();

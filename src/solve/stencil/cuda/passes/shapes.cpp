@@ -39,7 +39,8 @@ LayersOfPass::LayersOfPass(const problem::Model& model, const PrintedUpdate& upd
   for (std::size_t i = 0; i < update.sources.size(); ++i)
     if (update.sources[i] != coefficient)
       kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[last]);
-  kept = std::max(kept, lag - first_over);
+  // Layers on their way to the block's memory take turns with these, and at least two places.
+  if (axes == 3) kept = std::max({kept, lag - first_over, 2});
   if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
   for (const std::size_t field : update.operands.outputs)
     makes_columns = makes_columns || model.ghosts_change(field, 0) || model.ghosts_change(field, 1);
@@ -47,12 +48,16 @@ LayersOfPass::LayersOfPass(const problem::Model& model, const PrintedUpdate& upd
 
 std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& update,
                            const PassForm& form) {
+  if (model.axes == 2) return 0;
   const LayersOfPass layers(model, update);
-  if (layers.over == 0) return 0;
-  const int cells = slots_of_edges(layers.lag, layers.first_over) * form.sweeps *
-                    static_cast<int>(update.operands.outputs.size()) * (form.warps + 2) *
-                    rows_left(form.rows, layers.over) * warp_lanes * form.cells;
-  return static_cast<std::size_t>(cells) * (model.precision == Precision::f32 ? 4 : 8);
+  const int rows_of_edges = layers.over == 0
+                                ? 0
+                                : slots_of_edges(layers.lag, layers.first_over) * form.sweeps *
+                                      (form.warps + 2) * rows_left(form.rows, layers.over);
+  const int rows_ahead = (form.ahead + 1) * form.warps * form.rows;
+  const auto cells =
+      static_cast<std::size_t>((rows_of_edges + rows_ahead) * warp_lanes * form.cells);
+  return cells * update.operands.outputs.size() * (model.precision == Precision::f32 ? 4 : 8);
 }
 
 std::string source_of_passes(const problem::Model& model, const PrintedUpdate& update) {
@@ -139,7 +144,9 @@ PassForm form_in_planes(const problem::Model& model, const LayersOfPass& layers,
   return {.sweeps = sweeps,
           .cells = cells,
           .rows = rows_of_lane,
-          .ahead = 1,
+          .ahead = layers.kept % 2 == 0   ? 1
+                   : layers.kept % 3 == 0 ? 2
+                                          : layers.kept - 1,
           .warps = registers <= 128   ? 16
                    : registers <= 168 ? 12
                                       : 8,
@@ -161,17 +168,18 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form, std::i
   return across * rows / std::max(rows - lost_rows, 1);
 }
 
-/// Returns the form in which walks compute the least that others store: star7 on 512x512x512 cells
-/// in fp32 (H200) ran at 944 GLUP/s by 3 sweeps in 3 strips of 6 cells a lane, and at 858 by 4 in 5
-/// of 4.
+/// Returns the form whose walks compute the least that others store. Rows of 6 cells a lane leave
+/// room for fewer warps: laplace in fp32 by 3 sweeps ran at 750 GLUP/s on 512x512x512 cells, in 3
+/// strips of them, and at 937 on 480x512x512 in 4 of 4 cells a lane (H200).
 PassForm form_in_planes(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                         halocline::Norm kind) {
   const LayersOfPass layers(model, update);
   const auto with = [&](int cells) {
     return form_in_planes(model, layers, sweeps, kind, cells / words_of(model));
   };
+  constexpr double cost_of_wide = 1.15;
   const PassForm narrow = with(4), wide = with(6);
-  return updates_per_cell(layers, wide, model.cells.x) <
+  return cost_of_wide * updates_per_cell(layers, wide, model.cells.x) <
                  updates_per_cell(layers, narrow, model.cells.x)
              ? wide
              : narrow;
@@ -237,14 +245,20 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
 
 // On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
 // norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
-// (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4.
+// (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4. In 3-D,
+// 480x512x512 cells in fp32, laplace runs at 937 GLUP/s by 3 sweeps and at 809 by 4; box27 and
+// star13, whose values do not fit in registers, at 200 and 380 by 2, and at 449 and 447 by one.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
   int sweeps = is_f32 || !has_norm ? 8 : 6;
   if (is_f32 && !has_norm && update.operands.outputs.size() == 1) sweeps = 12;
   if (model.ghosts_change()) sweeps = 4;
-  if (model.axes == 3) sweeps = has_norm ? 3 : 4;
+  if (model.axes == 3) {
+    const LayersOfPass layers(model, update);
+    if (layers.over > 1 || layers.last_over > 0) return 1;
+    sweeps = is_f32 || !has_norm ? 3 : 2;
+  }
   return std::min(sweeps, most_sweeps_of(model, update));
 }
 

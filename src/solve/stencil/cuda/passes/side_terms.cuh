@@ -26,11 +26,12 @@ __global__ void __launch_bounds__(block_threads) make_terms(SideTermsWork<Real> 
   const long long first =
       work.clock.first == nullptr ? work.first_sweep : __ldg(work.clock.first) + work.clock.ahead;
   const double time = static_cast<double>(first + sweep) * work.clock.dt;
-  PlaceAlong place = place_along(one.along, along);
+  const PlaceAlong place = place_along(one.along, along);
   for (int layer = 0; layer < one.side.layers; ++layer) {
-    place.at[one.axis] = one.end == 0 ? -1 - layer : one.domain + layer;
+    const Index out = one.end == 0 ? -1 - layer : one.domain + layer;
+    const auto at = [&](int axis) { return axis == one.axis ? out : place.at[axis]; };
     double values[3]{};
-    rules(one.rule, place.at[0], place.at[1], place.at[2], time, values);
+    rules(one.rule, at(0), at(1), at(2), time, values);
     const double h = static_cast<double>(2 * layer + 1) * one.spacing;
     work.terms[one.first + place_of_terms(one.side, cells, sweep, layer, along)] =
         problem::ghost_terms<Real>(one.side.kind, values, one.is_constant, h);

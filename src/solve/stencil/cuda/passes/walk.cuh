@@ -19,6 +19,7 @@
 // Compiled by NVRTC, so it includes nothing of the standard library.
 
 #include "stencil/cuda/change.cuh"
+#include "stencil/cuda/passes/ahead.cuh"
 #include "stencil/cuda/passes/edges.cuh"
 #include "stencil/cuda/passes/pass_work.cuh"
 #include "stencil/cuda/walks/march.cuh"
@@ -48,6 +49,15 @@ inline constexpr bool checks_beside = checks >= Checks::beside;
 template <Checks checks>
 inline constexpr bool checks_ends = checks == Checks::ends || checks >= Checks::beside_and_ends;
 
+/// Hides from the compiler what it knows of a value.
+template <class Value>
+__device__ __forceinline__ void forget([[maybe_unused]] Value& value) {
+  static_assert(sizeof(Value) == 4);
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(value));
+#endif
+}
+
 template <Norm kind, class Shape, class Plan, class Work, class Real, class Update>
 class PassWalk {
  public:
@@ -59,7 +69,9 @@ class PassWalk {
   static constexpr int inputs = Update::inputs, outputs = Update::outputs;
   /// Layers after which registers have the same roles again.
   static constexpr int phases = kept > ahead ? kept : ahead;
-  static_assert(phases % kept == 0 && phases % ahead == 0);
+  /// Places of layers on their way.
+  static constexpr int slots = axes == 3 ? ahead + 1 : ahead;
+  static_assert(phases % kept == 0 && phases % slots == 0);
   static_assert(axes == 3 || rows == 1);
 
   __device__ __forceinline__ PassWalk(const Work& work, const Update& update,
@@ -77,25 +89,43 @@ class PassWalk {
   /// Where formulas are long, NVRTC leaves run() a function, with the object in memory. Elsewhere
   /// it is better: by force, laplace by 12 sweeps keeps 152 bytes of a thread in memory, not 112.
   __device__ __forceinline__ void run_inlined() {
-    const bool is_plain = changing_ == all && (stored_ == all || stored_ == 0) &&
-                          counted_ == stored_ && rows_changing_ == all_rows &&
-                          rows_counted_ == rows_stored_ && !reads_apart();
-    // All warps of a block meet at the same places.
-    const bool is_whole =
-        axes == 3 ? __syncthreads_and(is_plain) != 0 : __all_sync(~0u, is_plain) != 0;
-    const Parts parts = parts_of_walk();
-    int at = parts.first;
-    for_each_number<ahead>([&](auto j) { load<Checks::all>(next_[j.value], at + j.value); });
-    if constexpr (axes == 2)
-      march_in_parts(at, parts, is_whole);
-    else
-      march_in_block(at, parts, is_whole);
+    const bool is_whole = __all_sync(~0u, is_plain()) != 0;
+    int at = begin();
+    march_in_parts(at, is_whole);
   }
+
+  /// In 3-D: whether all columns and rows that the block's walk reads are in the domain and the
+  /// region (call it on all threads of the block), and all layers.
+  __device__ bool block_is_plain() const { return __syncthreads_and(is_plain()) != 0; }
+  __device__ bool is_within() const {
+    const Parts parts = parts_of_walk();
+    return parts.begins_within && parts.ends_within;
+  }
+  /// Does such a walk, or another one.
+  template <bool plain, bool within>
+  __device__ __forceinline__ void run_in_block() {
+    constexpr Checks checks = plain ? Checks::ends : Checks::beside_and_ends;
+    int at = begin();
+    const Parts parts = parts_of_walk();
+    if constexpr (within) {
+      set_places(at);
+      march<checks>(at, parts.end);
+    } else if constexpr (is_long) {
+      march_in_parts(at, plain);
+    } else {
+      march<Checks::all>(at, smaller(parts.steady, parts.end));
+      set_places(at);
+      march<checks>(at, parts.steady_end - phases + 1);
+      march<Checks::all>(at, parts.end);
+    }
+  }
+  /// Whether the code of a step is so long that each kind of it is there but once.
+  static constexpr bool is_long = Plan::makes_ghosts || Plan::in_memory > 0;
 
   /// Returns a sweep's change, of the cells that this lane counts.
   __device__ const Change<kind, Real>& change(int sweep) const { return change_[sweep]; }
   /// Whether this lane's change counts.
-  __device__ bool counts() const { return counted_ != 0; }
+  __device__ bool counts() const { return (cells_ & all * counted) != 0; }
 
  private:
   static constexpr unsigned int all = width == 32 ? ~0u : (1u << width) - 1;
@@ -107,6 +137,7 @@ class PassWalk {
     Row row[rows];
   };
   using Edges = EdgesOfPass<Shape, Plan, Real, outputs, phases>;
+  using Ahead = LayersAhead<Shape, Real, outputs, Edges::bytes()>;
 
   /// Where the steps of a walk come to check less, and more again.
   struct Parts {
@@ -136,9 +167,17 @@ class PassWalk {
     return parts;
   }
 
+  /// Loads the first layers, and returns the number of the first.
+  __device__ __forceinline__ int begin() {
+    const int first = parts_of_walk().first;
+    for_each_number<ahead>([&](auto j) { load<Checks::all>(j.value, first + j.value); });
+    return first;
+  }
+
   /// Steps before and after the steady ones check less within the domain: all checks take 2.5 times
   /// as long, and laplace (4096x4096 cells in fp32) took 9.9 us a sweep by 12 where it takes 8.8.
-  __device__ __forceinline__ void march_in_parts(int at, const Parts& parts, bool is_whole) {
+  __device__ __forceinline__ void march_in_parts(int at, bool is_whole) {
+    const Parts parts = parts_of_walk();
     if (parts.begins_within) set_places(at);
 #pragma unroll 1  // the code of each kind of step is there once
     for (int part = 0; part < 3; ++part) {
@@ -149,8 +188,6 @@ class PassWalk {
       if (part == 1 && !parts.begins_within) set_places(at);
       if (!is_within) {
         march<Checks::all>(at, until);
-      } else if constexpr (axes == 3) {
-        march<Checks::beside_and_ends>(at, until);
       } else if (Shape::bare && part == 1) {
         if (is_whole)
           march<Checks::none>(at, until);
@@ -165,25 +202,12 @@ class PassWalk {
     }
   }
 
-  /// A loop over the kinds of steps takes more registers than there are where a lane has several
-  /// rows: star7 in fp32 by 4 sweeps had 264 bytes of a thread in memory, and 818 instructions in
-  /// two steps, where it has 112 and 739.
-  __device__ __forceinline__ void march_in_block(int at, const Parts& parts, bool is_whole) {
-    if (parts.begins_within && parts.ends_within && is_whole) {
-      set_places(at);
-      return march<Checks::ends>(at, parts.end);
-    }
-    // Less code, where that of a step is long.
-    if constexpr (Plan::makes_ghosts || Plan::in_memory > 0)
-      return march_in_parts(at, parts, false);
-    if (parts.begins_within && parts.ends_within) {
-      set_places(at);
-      return march<Checks::beside_and_ends>(at, parts.end);
-    }
-    march<Checks::all>(at, smaller(parts.steady, parts.end));
-    set_places(at);
-    march<Checks::beside_and_ends>(at, parts.steady_end - phases + 1);
-    march<Checks::all>(at, parts.end);
+  /// Whether this lane needs no checks of columns and rows.
+  __device__ __forceinline__ bool is_plain() const {
+    const auto is_even = [](unsigned int bits, unsigned int all) {
+      return bits == all * (stored | counted | changing) || bits == all * changing;
+    };
+    return is_even(cells_, all) && is_even(rows_, all_rows) && !reads_apart();
   }
 
   static __device__ int larger(Index a, Index b) { return static_cast<int>(a > b ? a : b); }
@@ -192,8 +216,11 @@ class PassWalk {
     const int rest = at % cells;
     return rest < 0 ? rest + cells : rest;
   }
-  static __device__ __forceinline__ bool has(unsigned int bits, int number) {
-    return (bits >> number & 1) != 0;
+  // What cells of a lane and its rows are: a bit for each.
+  static constexpr unsigned int stored = 1, counted = 1 << 8, changing = 1 << 16;
+  static_assert(width <= 8 && rows <= 8);
+  static __device__ __forceinline__ bool is(unsigned int what, unsigned int bits, int number) {
+    return (bits & what << number) != 0;
   }
 
   __device__ __forceinline__ void place_columns(int strip) {
@@ -206,9 +233,10 @@ class PassWalk {
     for (int k = 0; k < width; ++k) {
       const int x = column_ + k - work_.lead;
       const bool is_stored = is_own && x >= 0 && x < work_.cells[0];
-      if (is_stored) stored_ |= 1u << k;
-      if (is_stored && x >= work_.owned.lower[0] && x < work_.owned.upper[0]) counted_ |= 1u << k;
-      if (x >= work_.changing.lower[0] && x < work_.changing.upper[0]) changing_ |= 1u << k;
+      if (is_stored) cells_ |= stored << k;
+      if (is_stored && x >= work_.owned.lower[0] && x < work_.owned.upper[0])
+        cells_ |= counted << k;
+      if (x >= work_.changing.lower[0] && x < work_.changing.upper[0]) cells_ |= changing << k;
     }
     const Index strip_begin = column_ - lane * width - work_.lead;
     side_at_[0] = static_cast<int>(work_.changing.lower[0] - strip_begin);
@@ -224,7 +252,7 @@ class PassWalk {
 
   __device__ __forceinline__ void place_rows(int tile) {
     if constexpr (axes == 2) {
-      rows_stored_ = rows_counted_ = rows_changing_ = all_rows;
+      rows_ = stored | counted | changing;
     } else {
       const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
       const RowsOfTile own = rows_of_tile(work_.walks.tiles, tile);
@@ -232,10 +260,10 @@ class PassWalk {
       for (int j = 0; j < rows; ++j) {
         const int y = row_ + j;
         const bool is_stored = y >= own.from && y < own.to;
-        if (is_stored) rows_stored_ |= 1u << j;
+        if (is_stored) rows_ |= stored << j;
         if (is_stored && y >= work_.owned.lower[1] && y < work_.owned.upper[1])
-          rows_counted_ |= 1u << j;
-        if (y >= work_.changing.lower[1] && y < work_.changing.upper[1]) rows_changing_ |= 1u << j;
+          rows_ |= counted << j;
+        if (y >= work_.changing.lower[1] && y < work_.changing.upper[1]) rows_ |= changing << j;
         const int at = readable<1>(y);
         if (j == 0)
           read_row_ = at;
@@ -283,10 +311,10 @@ class PassWalk {
     return at;
   }
 
-  /// `again`: whether others of the pass read it, too.
-  template <Checks checks, bool again>
-  __device__ __forceinline__ void load_layer(Layer& layer, const Real* place,
-                                             [[maybe_unused]] Index step) const {
+  /// Calls `call` with each row and vector of this lane's part of a layer, and where it is.
+  template <Checks checks, class Call>
+  __device__ __forceinline__ void each_vector(const Real* place, [[maybe_unused]] Index step,
+                                              const Call& call) const {
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       const Real* row = place;
@@ -294,11 +322,17 @@ class PassWalk {
 #pragma unroll
       for (int v = 0; v < vectors; ++v) {
         const int further = v == 0 ? 0 : checks_beside<checks> ? further_[v - 1] : v * in_vector;
-        const Vector* at = reinterpret_cast<const Vector*>(row + further);
-        VectorOf<Real, in_vector>::split(again ? __ldg(at) : __ldcs(at),
-                                         layer.row[j].cell + v * in_vector);
+        call(j, v, reinterpret_cast<const Vector*>(row + further));
       }
     }
+  }
+  /// `again`: whether other sweeps of the pass read it, too.
+  template <Checks checks, bool again>
+  __device__ __forceinline__ void load_layer(Layer& layer, const Real* place, Index step) const {
+    each_vector<checks>(place, step, [&](int j, int v, const Vector* from) {
+      VectorOf<Real, in_vector>::split(again ? __ldg(from) : __ldcs(from),
+                                       layer.row[j].cell + v * in_vector);
+    });
   }
 
   /// Whether sweep s of a pass reads an input where memory has it: a coefficient, or the level
@@ -323,28 +357,34 @@ class PassWalk {
     });
   }
 
-  /// Loads a layer of each computed field. Blocks of 3-D read what those beside them do, too.
+  /// Loads a layer of each computed field. In 3-D it is on its way until the step that takes it.
   template <Checks checks>
-  __device__ __forceinline__ void load(Layer (&layers)[outputs], int at) {
+  __device__ __forceinline__ void load(int slot, int at) {
     for_each_number<inputs>([&](auto i) {
       constexpr int source = Update::source(i.value);
       if constexpr (source >= 0) {
         const Array<const Real>& array = work_.in[i.value];
+        const Real* place;
         if constexpr (checks == Checks::all) {
-          load_layer<checks, axes == 3>(layers[source],
-                                        array.cell + offset(array, readable_layer<checks>(at)),
-                                        array.step[1]);
+          place = array.cell + offset(array, readable_layer<checks>(at));
         } else {
-          load_layer<checks, axes == 3>(layers[source], in_[i.value], array.step[1]);
+          place = in_[i.value];
           if constexpr (Shape::fetched > 0) {
             constexpr int lanes = 128 / static_cast<int>(sizeof(Real)) / width;
             if (threadIdx.x % (lanes > 0 ? lanes : 1) == 0)
-              fetch_line(in_[i.value] + Shape::fetched * array.step[last]);
+              fetch_line(place + Shape::fetched * array.step[last]);
           }
-          in_[i.value] += array.step[last];
         }
+        if constexpr (axes == 2)
+          load_layer<checks, false>(next_[slot][source], place, array.step[1]);
+        else
+          each_vector<checks>(place, array.step[1], [&](int j, int v, const Vector* from) {
+            ahead_.copy(slot, source, j, v, from);
+          });
+        if constexpr (checks != Checks::all) in_[i.value] += array.step[last];
       }
     });
+    if constexpr (axes == 3) ahead_.end();
   }
 
   /// For steps from layer `at` on that check no layers.
@@ -376,12 +416,22 @@ class PassWalk {
   /// Takes a layer of the level that is read, and computes one of each other level.
   template <Checks checks, int phase>
   __device__ __forceinline__ void step(int at) {
+    if constexpr (axes == 3 && checks_beside<checks>) {
+      // Otherwise the compiler has a register for each bit, and those of levels in memory.
+      stencil::cuda::forget(cells_);
+      stencil::cuda::forget(rows_);
+    }
     // The newest layer of a level, which is not among the kept ones yet, and that of the level
     // before it.
     Layer newest[outputs], older[outputs];
+    if constexpr (axes == 3) ahead_.await();
 #pragma unroll
-    for (int o = 0; o < outputs; ++o) newest[o] = next_[phase % ahead][o];
-    load<checks>(next_[phase % ahead], at + ahead);
+    for (int o = 0; o < outputs; ++o)
+      if constexpr (axes == 2)
+        newest[o] = next_[phase % slots][o];
+      else
+        ahead_.take(phase % slots, o, newest[o].row);
+    load<checks>((phase + ahead) % slots, at + ahead);
     for_each_number<sweeps>([&](auto sweep) {
       constexpr int s = sweep.value;
       Layer computed[outputs];
@@ -422,6 +472,11 @@ class PassWalk {
           [&](auto o) { edges_.template leave<phase, s, o.value, 0>(newest[o.value].row); });
   }
 
+  /// Returns where a level keeps the layer that was its newest `ago` steps before.
+  template <int phase>
+  static __device__ __forceinline__ int place_of(int ago) {
+    return (phase - ago + 8 * kept) % kept;
+  }
   /// Returns a level's layer at `by` from the one that is computed. `back`: levels before the one
   /// that is read.
   template <int phase, int s, int by, int back>
@@ -432,7 +487,7 @@ class PassWalk {
     if constexpr (ago == 0)
       return back == 0 ? newest[o] : older[o];
     else
-      return kept_[s - back][(phase - ago + 8 * kept) % kept][o];
+      return kept_[s - back][place_of<phase>(ago)][o];
   }
 
   /// Returns the value of a column of a row, which may be another lane's.
@@ -536,6 +591,8 @@ class PassWalk {
     take_edges<checks, phase, s>(at, neighbours);
     for_each_number<rows>([&](auto row) {
       constexpr int j = row.value;
+      const bool row_counts = counts && (axes == 2 || is(counted, rows_, j));
+      const unsigned int cells = row_counts ? cells_ : 0;
       for_each_number<width>([&](auto k) {
         const CellInPass<phase, s, j, k.value, checks> cell{*this,   newest,     older,
                                                             beneath, neighbours, at};
@@ -548,8 +605,7 @@ class PassWalk {
             const Real now = Update::template now<n.value>(cell, values);
             const Real before = Update::template before<n.value>(cell);
             // Where nothing is checked, lanes that do not store are left out at the end.
-            if (counts && (axes == 2 || has(rows_counted_, j)) &&
-                (!checks_beside<checks> || has(counted_, k.value)))
+            if (checks_beside<checks> ? is(counted, cells, k.value) : row_counts)
               change_[s].add(now, before);
           });
       });
@@ -560,16 +616,18 @@ class PassWalk {
     for_each_number<outputs>([&](auto o) {
       const Layer& was = layer_of<phase, s, 0, 0>(newest, older, o.value);
 #pragma unroll
-      for (int j = 0; j < rows; ++j)
+      for (int j = 0; j < rows; ++j) {
+        const unsigned int cells = axes == 2 || is(changing, rows_, j) ? cells_ : 0;
 #pragma unroll
         for (int k = 0; k < width; ++k)
-          if (!layer_changes || !has(rows_changing_, j) || !has(changing_, k))
+          if (!layer_changes || !is(changing, cells, k))
             computed[o.value].row[j].cell[k] = was.row[j].cell[k];
+      }
     });
     // The next pass gets its own.
     if constexpr (s + 1 < sweeps)
       for_each_number<outputs>([&](auto o) {
-        if (layer_changes) make_columns<checks, s + 1, o.value>(at, computed[o.value]);
+        if (layer_changes) make_columns<s + 1, o.value>(at, computed[o.value]);
         if constexpr (checks == Checks::all)
           make_layers<phase, s + 1, o.value>(at, computed[o.value]);
       });
@@ -596,8 +654,9 @@ class PassWalk {
     }
   }
 
-  /// Makes the ghosts of a layer beyond the sides of x.
-  template <Checks checks, int s, int o>
+  /// Makes the ghosts of a layer beyond the sides of x. Those beyond a side of another axis, too,
+  /// are that side's.
+  template <int s, int o>
   __device__ __forceinline__ void make_columns(int at, Layer& layer) const {
     for_each_number<2>([&](auto end) {
       constexpr int side = end.value;  // NVRTC 13 has no constant `end.value` in the inner function
@@ -607,7 +666,7 @@ class PassWalk {
         if (nearest < 0 || nearest >= warp_lanes * width) return;
         for_each_number<rows>([&](auto row) {
           constexpr int j = row.value;
-          if (axes == 3 && !has(rows_changing_, j)) return;
+          if (axes == 3 && !is(changing, rows_, j)) return;
           for_each_number<one.layers>([&](auto number) {
             constexpr int out = side == 0 ? -number.value : number.value;
             const int place = nearest + out;
@@ -633,11 +692,11 @@ class PassWalk {
   /// Makes a row of ghosts from the one that mirrors it.
   template <int s, int o, int side, int layer>
   __device__ __forceinline__ void make_row(Row& ghosts, const Row& mirrored, int y, int z) const {
-    constexpr SideOfPass one = Plan::side(o, side);
-#pragma unroll
-    for (int k = 0; k < width; ++k)
-      ghosts.cell[k] = problem::ghost(
-          one.kind, terms<s, o, side, layer>(column_ - work_.lead + k, y, z), mirrored.cell[k]);
+    for_each_number<width>([&](auto k) {
+      ghosts.cell[k.value] = problem::ghost(
+          Plan::side(o, side).kind, terms<s, o, side, layer>(column_ - work_.lead + k.value, y, z),
+          mirrored.cell[k.value]);
+    });
   }
 
   /// Makes the layers of ghosts beyond the lower side of the last axis that this layer mirrors; or
@@ -651,7 +710,7 @@ class PassWalk {
         for_each_number<one.layers>([&](auto number) {
           constexpr int out = number.value, apart = 2 * out + 1;
           static_assert(apart <= kept);
-          Layer& other = kept_[s][(phase - apart + 8 * kept) % kept][o];
+          Layer& other = kept_[s][place_of<phase>(apart)][o];
           const int ours = static_cast<int>(side % 2 == 0 ? work_.changing.lower[last]
                                                           : work_.changing.upper[last]);
           if (at != ours + out) return;
@@ -682,11 +741,11 @@ class PassWalk {
             edges_.template take<phase, s, o, ago>(taken);
             if constexpr (checks_beside<checks> && s > 0) {
               const int z = at + by;
+              // Next to a layer that changes may be one that does not.
               const bool layer_changes =
-                  checks != Checks::all ||
+                  (checks != Checks::all && by == 0) ||
                   (z >= work_.changing.lower[last] && z < work_.changing.upper[last]);
-              if (layer_changes)
-                make_rows<s, o>(z, kept_[s][(phase - ago + 8 * kept) % kept][o], taken);
+              if (layer_changes) make_rows<s, o>(z, kept_[s][place_of<phase>(ago)][o], taken);
             }
           });
       });
@@ -751,16 +810,17 @@ class PassWalk {
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
         Real* row = place + j * arrays[o].step[1];
-        if (axes == 3 && !has(rows_stored_, j)) continue;
-        if (checks_beside<checks> ? stored_ == all : stored_ != 0) {
+        if (axes == 3 && !is(stored, rows_, j)) continue;
+        const unsigned int cells = cells_ & all * stored;
+        if (checks_beside<checks> ? cells == all : cells != 0) {
 #pragma unroll
           for (int v = 0; v < vectors; ++v)
             __stcs(reinterpret_cast<Vector*>(row) + v,
                    VectorOf<Real, in_vector>::make(layers[o].row[j].cell + v * in_vector));
-        } else if (checks_beside<checks> && stored_ != 0) {
+        } else if (checks_beside<checks> && cells != 0) {
 #pragma unroll
           for (int k = 0; k < width; ++k)
-            if (has(stored_, k)) row[k] = layers[o].row[j].cell[k];
+            if (is(stored, cells_, k)) row[k] = layers[o].row[j].cell[k];
         }
       }
     }
@@ -772,13 +832,13 @@ class PassWalk {
   int row_ = 0, read_row_ = 0;
   int from_, to_, count_from_, count_to_;
   int side_at_[2];  // where the domain begins and ends along x, counted in the strip
-  int further_[vectors > 1 ? vectors - 1 : 1];            // other vectors, from the first
-  int further_rows_[rows > 1 ? rows - 1 : 1];             // other rows
-  unsigned int stored_ = 0, counted_ = 0, changing_ = 0;  // a bit for each of the lane's cells
-  unsigned int rows_stored_ = 0, rows_counted_ = 0, rows_changing_ = 0;  // and rows
+  int further_[vectors > 1 ? vectors - 1 : 1];  // other vectors, from the first
+  int further_rows_[rows > 1 ? rows - 1 : 1];   // other rows
+  unsigned int cells_ = 0, rows_ = 0;
   const Real* in_[inputs];
   Real *out_[outputs], *before_[outputs];
-  Layer next_[ahead][outputs];  // on the way
+  Layer next_[axes == 2 ? slots : 1][outputs];  // on the way, in 2-D
+  Ahead ahead_;
   Layer kept_[sweeps][kept][outputs] = {};
   Change<kind, Real> change_[kind == Norm::none ? 1 : sweeps];
   Edges edges_;
