@@ -75,7 +75,6 @@ TEST(Plan, CountsRedundantUpdatesOfPasses) {
   EXPECT_DOUBLE_EQ(on(plan, {1, 4}).redundant, 32.0 / 30 * 19 / 16 - 1);
   EXPECT_EQ(on(plan, {1, 4}).bytes, 2 * 4 * 64 * 8);
   options.cells = {64, 64, 64};
-  options.problem = "star7";
   EXPECT_DOUBLE_EQ(on(make_plan(options, 1), {1, 1, 1}).redundant, 32.0 / 28 * 32 / 24 - 1);
   options.cells = {64};
   options.problem = "heat";
