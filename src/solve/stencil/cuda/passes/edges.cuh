@@ -24,8 +24,7 @@ HALOCLINE_READS int cells_of_vector(int width) {
   return width % vector_cells<Real> == 0 ? vector_cells<Real> : width % 2 == 0 ? 2 : 1;
 }
 
-/// `phases`: steps after which registers have the same roles again.
-template <class Shape, class Plan, class Real, int outputs, int phases>
+template <class Shape, class Plan, class Real, int outputs>
 class EdgesOfPass {
  public:
   static constexpr int rows = Shape::rows, width = Shape::cells;
@@ -69,8 +68,6 @@ class EdgesOfPass {
       const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
       own_ = device::cuda::kept_in_register(static_cast<Vector*>(device::cuda::block_memory()) +
                                             (warp + 1) * vectors_of_warp + lane);
-      if constexpr (!by_phase)
-        for (int slot = 0; slot < slots; ++slot) slot_[slot] = slot * vectors_of_slot;
     }
   }
 
@@ -100,15 +97,6 @@ class EdgesOfPass {
     });
   }
   static constexpr int bytes() { return any ? slots * vectors_of_slot * int(sizeof(Vector)) : 0; }
-  /// After each step: what was the newest layer is one step older.
-  __device__ __forceinline__ void next() {
-    if constexpr (any && !by_phase) {
-      const int oldest = slot_[slots - 1];
-#pragma unroll
-      for (int slot = slots - 1; slot > 0; --slot) slot_[slot] = slot_[slot - 1];
-      slot_[0] = oldest;
-    }
-  }
 
  private:
   static constexpr int in_vector = cells_of_vector<Real>(width), vectors = width / in_vector;
@@ -116,9 +104,8 @@ class EdgesOfPass {
   using Vector = typename Split::Type;
   /// Rows of a layer that a warp leaves: its first ones, and its last.
   static constexpr int left = rows_left(rows, over);
-  /// Layers that are there. Where their places return with the roles of registers, they need none.
-  static constexpr int slots = slots_of_edges(Plan::lag, first);
-  static constexpr bool by_phase = phases % slots == 0;
+  /// Layers that are there.
+  static constexpr int slots = Plan::slots;
   static constexpr int vectors_of_warp = left * warp_lanes * vectors;
   static constexpr int vectors_of_level = (Shape::warps + 2) * vectors_of_warp;
   static constexpr int vectors_of_slot = Shape::sweeps * outputs * vectors_of_level;
@@ -127,14 +114,10 @@ class EdgesOfPass {
   __device__ __forceinline__ Vector* place(int row) const {
     const int place = (level * outputs + output) * vectors_of_level + warp * vectors_of_warp +
                       row * warp_lanes * vectors;
-    if constexpr (by_phase)
-      return own_ + ((phase - ago + 8 * slots) % slots * vectors_of_slot + place);
-    else
-      return own_ + slot_[ago] + place;
+    return own_ + ((phase - ago + 8 * slots) % slots * vectors_of_slot + place);
   }
 
   Vector* own_;
-  int slot_[by_phase ? 1 : slots];  ///< where layers begin, by their age in steps
 };
 
 }  // namespace halocline::stencil::cuda

@@ -97,10 +97,6 @@ HALOCLINE_READS int lost_lanes(int sweeps, int beside, int width) {
   return (sweeps * beside + width - 1) / width;
 }
 
-/// The layers of edges that a block keeps in 3-D: from the one that is left while others are read
-/// to the oldest that is read, `first` from the one that is computed.
-HALOCLINE_READS int slots_of_edges(int lag, int first) { return lag - first + 1; }
-
 /// The rows of a layer that a warp of `rows` leaves where `over` are read beyond it.
 HALOCLINE_READS int rows_left(int rows, int over) { return rows < 2 * over ? rows : 2 * over; }
 

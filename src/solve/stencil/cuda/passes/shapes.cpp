@@ -39,9 +39,12 @@ LayersOfPass::LayersOfPass(const problem::Model& model, const PrintedUpdate& upd
   for (std::size_t i = 0; i < update.sources.size(); ++i)
     if (update.sources[i] != coefficient)
       kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[last]);
-  // Layers on their way to the block's memory take turns with these, and at least two places.
-  if (axes == 3) kept = std::max({kept, lag - first_over, 2});
+  // In the block's memory are the layers of which others read rows and the one that is left
+  // meanwhile, and at least two that are on their way.
+  if (axes == 3) kept = std::max({kept, lag - first_over + 1, 2});
   if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
+  if (axes == 3) slots = lag - first_over + 1;
+  while (kept % slots != 0) ++slots;
   for (const std::size_t field : update.operands.outputs)
     makes_columns = makes_columns || model.ghosts_change(field, 0) || model.ghosts_change(field, 1);
 }
@@ -50,10 +53,9 @@ std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& upd
                            const PassForm& form) {
   if (model.axes == 2) return 0;
   const LayersOfPass layers(model, update);
-  const int rows_of_edges = layers.over == 0
-                                ? 0
-                                : slots_of_edges(layers.lag, layers.first_over) * form.sweeps *
-                                      (form.warps + 2) * rows_left(form.rows, layers.over);
+  const int rows_of_edges = layers.over == 0 ? 0
+                                             : layers.slots * form.sweeps * (form.warps + 2) *
+                                                   rows_left(form.rows, layers.over);
   const int rows_ahead = (form.ahead + 1) * form.warps * form.rows;
   const auto cells =
       static_cast<std::size_t>((rows_of_edges + rows_ahead) * warp_lanes * form.cells);
@@ -76,7 +78,7 @@ namespace halocline::stencil::cuda {{
 
 struct PrintedPlan {{
   static constexpr int axes = {}, lag = {}, behind = {}, beside = {}, kept = {}, in_memory = {};
-  static constexpr int over = {}, first_over = {}, last_over = {};
+  static constexpr int over = {}, first_over = {}, last_over = {}, slots = {};
   static constexpr bool follows = {}, makes_ghosts = {};
   static __host__ __device__ constexpr bool reads_over(int output) {{
     constexpr bool all[] = {{{}}};
@@ -92,8 +94,9 @@ struct PrintedPlan {{
 )",
                                      layers.axes, layers.lag, layers.behind, layers.beside,
                                      layers.kept, layers.in_memory, layers.over, layers.first_over,
-                                     layers.last_over, layers.follows, model.ghosts_change(),
-                                     fmt::join(layers.reads_over, ", "), sides);
+                                     layers.last_over, layers.slots, layers.follows,
+                                     model.ghosts_change(), fmt::join(layers.reads_over, ", "),
+                                     sides);
 }
 
 namespace {

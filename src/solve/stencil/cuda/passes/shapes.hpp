@@ -23,6 +23,7 @@ struct LayersOfPass {
   /// In 3-D, rows above and below a cell's that it needs, and the layers in which they are, counted
   /// from the one that is computed.
   int over = 0, first_over = 0, last_over = 0;
+  int slots = 1;                 ///< layers of which the block's memory has such rows
   std::vector<bool> reads_over;  ///< those rows of each output
   /// Layers of a level that are kept besides the newest: those that the next sweep reads and, where
   /// a field follows, the one after it. The newest replaces the oldest after that is used: with one

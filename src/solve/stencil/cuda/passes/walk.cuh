@@ -71,7 +71,7 @@ class PassWalk {
   static constexpr int phases = kept > ahead ? kept : ahead;
   /// Places of layers on their way.
   static constexpr int slots = axes == 3 ? ahead + 1 : ahead;
-  static_assert(phases % kept == 0 && phases % slots == 0);
+  static_assert(phases % kept == 0 && phases % slots == 0 && phases % Plan::slots == 0);
   static_assert(axes == 3 || rows == 1);
 
   __device__ __forceinline__ PassWalk(const Work& work, const Update& update,
@@ -136,7 +136,7 @@ class PassWalk {
   struct Layer {
     Row row[rows];
   };
-  using Edges = EdgesOfPass<Shape, Plan, Real, outputs, phases>;
+  using Edges = EdgesOfPass<Shape, Plan, Real, outputs>;
   using Ahead = LayersAhead<Shape, Real, outputs, Edges::bytes()>;
 
   /// Where the steps of a walk come to check less, and more again.
@@ -458,10 +458,7 @@ class PassWalk {
       for_each_number<inputs>([&](auto i) {
         if constexpr (Update::source(i.value) < 0) in_[i.value] += work_.in[i.value].step[last];
       });
-    if constexpr (Edges::any) {
-      __syncthreads();
-      edges_.next();
-    }
+    if constexpr (Edges::any) __syncthreads();
   }
 
   /// Leaves the rows of a level's newest layer that other warps read.
