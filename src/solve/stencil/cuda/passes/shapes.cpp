@@ -57,7 +57,7 @@ std::size_t block_bytes_of(const problem::Model& model, const PrintedUpdate& upd
                                              : layers.slots * form.sweeps * (form.warps + 2) *
                                                    rows_left(form.rows, layers.over);
   const int rows_ahead = (form.ahead + 1) * form.warps * form.rows;
-  const auto rows = static_cast<std::size_t>(rows_of_edges + rows_ahead);
+  const auto rows = static_cast<std::size_t>(rows_of_edges) + static_cast<std::size_t>(rows_ahead);
   const auto row_cells = static_cast<std::size_t>(form.cells) * warp_lanes;
   return rows * row_cells * update.operands.outputs.size() *
          (model.precision == Precision::f32 ? 4 : 8);
