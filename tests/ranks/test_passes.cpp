@@ -321,7 +321,6 @@ const std::vector<Course> courses{{"laplace", "laplace", 8},
                                   {"off_z", off_z_text, 3, Precision::f64, 3},
                                   {"ground", ground_text, 2, Precision::f32, 3},
                                   {"pair", pair_text, 2, Precision::f32, 3},
-                                  {"box", "box27", 2, Precision::f32, 3},
                                   {"far_star", "star13", 2, Precision::f64, 3}};
 
 INSTANTIATE_TEST_SUITE_P(Problems, Passes, testing::ValuesIn(those_with_turn(courses)),

@@ -9,10 +9,9 @@
 namespace halocline::stencil::cuda {
 
 /// Stores a block's partial norms, of all sweeps of the pass.
-template <Norm kind, int sweeps, int most_warps, class Work>
-__device__ void leave_norms(const Work& work, const double (&of_warp)[sweeps][most_warps]) {
-  const auto sweep = static_cast<int>(threadIdx.x),
-             warps = static_cast<int>(blockDim.x) / warp_lanes;
+template <Norm kind, int sweeps, int warps, class Work>
+__device__ void leave_norms(const Work& work, const double (&of_warp)[sweeps][warps]) {
+  const auto sweep = static_cast<int>(threadIdx.x);
   if (sweep >= sweeps) return;
   double part = of_warp[sweep][0];
   for (int warp = 1; warp < warps; ++warp) part = joined<kind>(part, of_warp[sweep][warp]);

@@ -174,7 +174,7 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form, std::i
 
 /// Returns the form whose walks compute the least that others store. Rows of 6 cells a lane leave
 /// room for fewer warps: laplace in fp32 by 3 sweeps ran at 750 GLUP/s on 512x512x512 cells, in 3
-/// strips of them, and at 937 on 480x512x512 in 4 of 4 cells a lane (H200).
+/// strips of them, and at 803 in 5 of 4 cells a lane (H200).
 PassForm form_in_planes(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                         halocline::Norm kind) {
   const LayersOfPass layers(model, update);
@@ -250,8 +250,8 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
 // On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
 // norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
 // (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4. In 3-D,
-// 480x512x512 cells in fp32, laplace runs at 937 GLUP/s by 3 sweeps and at 809 by 4; box27 and
-// star13, whose values do not fit in registers, at 200 and 380 by 2, and at 449 and 447 by one.
+// 480x512x512 cells in fp32, laplace runs at 937 GLUP/s by 3 sweeps and at 809 by 4; star13,
+// whose values do not fit in registers, at 380 by 2 and at 447 by one.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
