@@ -1,19 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints AN5D's kernels for an5d.cu: an5d.py CHECKOUT float|double laplace|published
+"""Prints AN5D's kernels for an5d.cu: an5d.py CHECKOUT 2|3 float|double laplace|published
 
-They are those that AN5D made of j2d5pt: kernel0_T does T sweeps in a pass, two constants in it
-are the shape of a block, and a macro is the update."""
+They are those that AN5D made of j2d5pt or star3d1r: kernel0_T does T sweeps in a pass, constants
+in it are the shape of a block, and a macro is the update."""
 
 import pathlib
 import re
 import sys
 
-# Threads of a block, sweeps in a pass, rows of a walk: the published sets and some around them.
-SHAPES = [(256, 4, 256), (256, 6, 256), (256, 8, 128), (256, 8, 256), (256, 10, 128),
-          (256, 10, 256), (256, 12, 128), (256, 12, 256), (512, 10, 256), (512, 13, 128),
-          (512, 13, 256), (512, 16, 256)]
-LAPLACE = "({real})0.25 * (((__SBREF(__b_sb, -1) + __SBREF(__b_sb, 1)) + __a) + __c)"
+SOURCE = {2: "j2d5pt-512-16-256", 3: "star3d1r-32x32-7-256"}
+# Threads of a block along x (and y), sweeps in a pass, rows (or planes) of a walk: the published
+# sets and some around them.
+SHAPES = {2: [(256, 4, 256), (256, 6, 256), (256, 8, 128), (256, 8, 256), (256, 10, 128),
+              (256, 10, 256), (256, 12, 128), (256, 12, 256), (512, 10, 256), (512, 13, 128),
+              (512, 13, 256), (512, 16, 256)],
+          3: [(*block, sweeps, planes) for planes in (128, 256)
+              for block, most in [((32, 16), 4), ((64, 16), 4), ((32, 32), 6)]
+              for sweeps in range(2, most + 1)]}
+# The first row of compiled/v100_*.csv.
+PUBLISHED = {(2, "float"): (256, 10, 256), (2, "double"): (256, 10, 256),
+             (3, "float"): (32, 32, 5, 128), (3, "double"): (32, 32, 4, 128)}
+LAPLACE = {2: "({real})0.25 * (((__SBREF(__b_sb, -1) + __SBREF(__b_sb, 1)) + __a) + __c)",
+           3: "({real})(1.0 / 6) * (((__SBREF(__b_sb, 0, -1) + __SBREF(__b_sb, 0, 1)) + "
+              "(__SBREF(__b_sb, -1, 0) + __SBREF(__b_sb, 1, 0))) + (__a + __c))"}
 
 
 def edited(text, pattern, new):
@@ -23,19 +33,23 @@ def edited(text, pattern, new):
     return text
 
 
-checkout, real, formula = sys.argv[1:]
-source = pathlib.Path(checkout) / "compiled" / real / "j2d5pt-512-16-256_kernel.cu"
+checkout, axes, real, formula = sys.argv[1:]
+axes = int(axes)
+source = pathlib.Path(checkout) / "compiled" / real / f"{SOURCE[axes]}_kernel.cu"
 head, *kernels = re.split(r"__global__ void kernel0_(?=\d)", source.read_text())
 of_sweeps = {int(re.match(r"\d+", kernel).group()): kernel for kernel in kernels}
 print(edited(head, "#include .*", ""))
 table = []
-for threads, sweeps, rows in SHAPES:
-    name = f"kernel_{threads}_{sweeps}_{rows}"
+for shape in SHAPES[axes]:
+    *block, sweeps, walk = shape
+    name = "kernel_" + "_".join(map(str, shape))
     kernel = edited(of_sweeps[sweeps], r"^\d+", "__global__ void " + name)
-    kernel = edited(kernel, r"(?<=__side1Len = )\d+", str(rows))
-    kernel = edited(kernel, r"(?<=__side2Len = )\d+", str(threads - 2 * sweeps))
+    # Axis 1 is the one of the walk; the last is x.
+    for axis, cells in enumerate([walk] + [size - 2 * sweeps for size in reversed(block)], 1):
+        kernel = edited(kernel, rf"(?<=__side{axis}Len = )\d+", str(cells))
     if formula == "laplace":
-        kernel = edited(kernel, r"(?<=__rn0 = ).*(?=; \} while)", LAPLACE.format(real=real))
+        kernel = edited(kernel, r"(?<=__rn0 = ).*(?=; \} while)", LAPLACE[axes].format(real=real))
     print(kernel)
-    table.append(f"{{{name}, {threads}, {sweeps}, {rows}}}")
+    published = str(shape == PUBLISHED[axes, real]).lower()
+    table.append(f"{{{name}, {{{', '.join(map(str, block))}}}, {sweeps}, {walk}, {published}}}")
 print("const Shape shapes[] = {" + ",\n".join(table) + "};")

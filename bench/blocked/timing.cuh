@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Times passes of several sweeps over a square grid, and checks them against plain sweeps. `run`
-// defines CELL (a type), UPDATE (a formula) and LABEL (what rows of the output begin with).
+// Times passes of several sweeps over a square or cubic grid, and checks them against plain sweeps.
+// `run` defines AXES (2 or 3), CELL (a type), UPDATE (a formula) and LABEL (what rows of the output
+// begin with).
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +22,11 @@ inline void must(cudaError_t error) {
 // Each thread of the kernels here has one cell.
 __device__ std::size_t own_cell() { return blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; }
 __device__ bool is_inside(std::size_t cell, int width, int margin) {
-  const auto x = static_cast<int>(cell % width), y = static_cast<int>(cell / width);
-  return min(x, y) >= margin && max(x, y) < width - margin;
+  for (int axis = 0; axis < AXES; ++axis, cell /= width) {
+    const auto at = static_cast<int>(cell % width);
+    if (at < margin || at >= width - margin) return false;
+  }
+  return cell == 0;  // not behind the last one
 }
 
 /// Writes the same noise from 0 to 1 to four levels.
@@ -37,7 +41,8 @@ __global__ void sweep(const Real* in, Real* out, int width) {
   const std::size_t i = own_cell();
   if (!is_inside(i, width, 1)) return;
   const Real up = in[i - width], left = in[i - 1], right = in[i + 1], down = in[i + width];
-  [[maybe_unused]] const Real centre = in[i];
+  const std::size_t plane = AXES == 3 ? std::size_t(width) * width : 0;  // 2-D updates name none
+  [[maybe_unused]] const Real centre = in[i], front = in[i - plane], back = in[i + plane];
   out[i] = UPDATE;
 }
 
@@ -83,7 +88,7 @@ class Bench {
       if (!way->published && !fastest && !failed) continue;
       std::printf("%c%c " LABEL " %2d %-17s %5d %8.2f %8.2f %7.1f  %s\n",
                   way->published ? 'P' : ' ', fastest ? 'B' : ' ', way->sweeps, way->launch.c_str(),
-                  cells, way->best_us, way->median_us, 1e-3 * cells * cells / way->best_us,
+                  cells, way->best_us, way->median_us, 1e-3 * std::pow(cells, AXES) / way->best_us,
                   way->check.c_str());
     }
     std::fflush(stdout);
@@ -148,7 +153,7 @@ class Bench {
     return worst;
   }
 
-  std::size_t size_ = std::size_t(width) * width;
+  std::size_t size_ = std::size_t(width) * width * (AXES == 3 ? width : 1);
   unsigned blocks_ = static_cast<unsigned>((size_ + 255) / 256);
   Real* levels_ = nullptr;
   cudaEvent_t begin_{}, end_{};

@@ -97,19 +97,6 @@ sweeps = 40
                   stencil::cuda::name_of_make_terms(model));
 }
 
-TEST(Passes, StoreHalfOfTheColumnsThatTheyReadOrMore) {
-  const auto most = [](const std::string& update) {
-    const problem::Model model = test::model_of_text(
-        "axes = 2\ncells = [40, 40]\n[fields.u]\ninitial = 0\nboundary = \"periodic\"\n[update]\n"
-        "u = \"" +
-        update + "\"\n[stop]\nsweeps = 1\n");
-    return stencil::cuda::most_sweeps_of(model, stencil::cuda::print_update(model));
-  };
-  EXPECT_EQ(most("0.5*u[-1,0] + 0.5*u[1,0]"), 16);
-  EXPECT_EQ(most("0.5*u[-3,0] + 0.5*u[1,0]"), 10);
-  EXPECT_EQ(most("0.5*u[-8,0] + 0.5*u[1,0]"), 4);
-}
-
 // What ptxas says of kernels for H100 and H200.
 TEST(Nvrtc, KeepsPassesInRegisters) {
   for (const auto& [problem, precision, sweeps, norm] :

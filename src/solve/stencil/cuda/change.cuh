@@ -113,6 +113,7 @@ template <class Real>
 class Change<Norm::max, Real> {
  public:
   __device__ void add(Real now, Real before) { largest_ = larger_size(largest_, now - before); }
+  __device__ void join(const Change& other) { largest_ = larger_size(largest_, other.largest_); }
   /// Returns the partial norm of the warp, on all lanes.
   __device__ double of_warp() const { return number_of(largest_of_warp()); }
   /// Stores the partial norm of the block. Call it on all threads of the block.

@@ -26,6 +26,15 @@ __device__ __forceinline__ void forget(WalkOfPass& walk) {
   forget(walk.strip), forget(walk.tile), forget(walk.from), forget(walk.to);
 }
 
+template <class Walk, Checks checks, bool within, class Work, class Update, class Call>
+__device__ __forceinline__ void run_walk(const Work& work, const Update& update, WalkOfPass walk,
+                                         const Call& call) {
+  forget(walk);
+  Walk walker(work, update, walk);
+  walker.template run_in_block<checks, within>();
+  call(walker);
+}
+
 template <Norm kind, class Shape, class Plan, class Real, class Update, int inputs, int outputs>
 __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     pass(PassWork<Real, inputs, outputs> work, Update update) {
@@ -57,24 +66,19 @@ __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     leave_part(walker);
   } else {
     // Each kind of walk by itself: see forget().
-    const auto run = [&](auto plain, auto within) {
-      forget(walk);
-      Walk walker(work, update, walk);
-      walker.template run_in_block<plain.value != 0, within.value != 0>();
-      leave_part(walker);
-    };
+    device::cuda::SplitBarrier::begin(warps);
     const Walk looked_at(work, update, walk);
-    const bool is_within = looked_at.is_within();
-    if (looked_at.block_is_plain()) {
-      if (is_within)
-        run(Number<1>(), Number<1>());
-      else
-        run(Number<1>(), Number<0>());
-    } else if (is_within && !Walk::is_long) {
-      run(Number<0>(), Number<1>());
-    } else {
-      run(Number<0>(), Number<0>());
-    }
+    const bool is_within = looked_at.is_within(), is_plain = looked_at.block_is_plain();
+    if (is_plain && is_within)
+      run_walk<Walk, Checks::ends, true>(work, update, walk, leave_part);
+    else if (is_plain)
+      run_walk<Walk, Checks::ends, false>(work, update, walk, leave_part);
+    else if (Walk::is_long || !looked_at.block_has_whole_lanes())
+      run_walk<Walk, Checks::beside_and_ends, false>(work, update, walk, leave_part);
+    else if (is_within)
+      run_walk<Walk, Checks::lanes_and_ends, true>(work, update, walk, leave_part);
+    else
+      run_walk<Walk, Checks::lanes_and_ends, false>(work, update, walk, leave_part);
   }
   if constexpr (kind != Norm::none) {
     __syncthreads();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,7 +13,7 @@
 #include "compiler/cuda/compiler.hpp"
 #include "device/cuda/launch.cuh"
 #include "stencil/cuda/arguments.hpp"
-#include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/passes/division.hpp"
 #include "stencil/cuda/passes/shapes.hpp"
 #include "stencil/cuda/passes/side_terms.hpp"
 #include "stencil/cuda/text/build.hpp"
@@ -98,10 +97,14 @@ class CudaPasses final : public Passes {
     const One one = kernel_of(static_cast<int>(pass.sweeps), norm_of(pass.norms.kind));
     Arguments work = work_for(pass);
     sides_.give(pass, work, stream);
-    const unsigned blocks = divide(one, work);
-    device::cuda::launch({.shared_bytes = one.block_bytes}, one.kernel, blocks,
-                         threads_of(one.form), stream, work, constants_in<Real>(update_));
-    next_part_ = work.first_part + blocks;
+    const Division division =
+        division_of(layers_, side_walks_of(model_, update_, one.form.sweeps), one.form,
+                    in_walks(work), std::max<std::int64_t>(one.at_once, 1));
+    work.walks = division.walks;
+    device::cuda::launch({.shared_bytes = one.block_bytes}, one.kernel,
+                         static_cast<unsigned>(division.blocks), threads_of(one.form), stream, work,
+                         constants_in<Real>(update_));
+    next_part_ = work.first_part + division.blocks;
   }
 
   double compile_seconds() const override { return compile_seconds_; }
@@ -120,12 +123,14 @@ class CudaPasses final : public Passes {
 
   /// Blocks leave a partial norm each: whether there is room for those of one layer of walks.
   bool has_room_for_norms(const PassForm& form, const Box& region) const {
-    const std::int64_t walks = strips_of(form, region.extent().x + vector_cells<Real>) *
-                               tiles_of(form, region.extent().y, true, true).count;
-    return walks <= most_blocks_of_pass * walks_of_block(form);
+    const RegionOfPass most{.columns = region.extent().x + vector_cells<Real>,
+                            .rows = layers_.axes == 3 ? region.extent().y : 1,
+                            .layers = 1,
+                            .has_below = true,
+                            .has_above = true};
+    return fewest_walks(layers_, form, most) <=
+           most_blocks_of_pass * walks_of_block(form, layers_.axes);
   }
-  /// In 2-D a walk is a warp's.
-  int walks_of_block(const PassForm& form) const { return layers_.axes == 3 ? 1 : form.warps; }
 
   void make(const std::vector<Wanted>& wanted, const Communicator* communicator) {
     const Build build =
@@ -138,7 +143,7 @@ class CudaPasses final : public Passes {
           modules_.emplace_back(build.codes[w]).template kernel<std::remove_pointer_t<Kernel>>();
       one.block_bytes = block_bytes_of(model_, update_, one.form);
       one.at_once =
-          walks_of_block(one.form) *
+          walks_of_block(one.form, layers_.axes) *
           device::cuda::most_resident_blocks(one.kernel, threads_of(one.form), one.block_bytes);
       all_.push_back(one);
     }
@@ -201,67 +206,13 @@ class CudaPasses final : public Passes {
                                     outputs_.begin());
   }
 
-  std::int64_t strips_of(const PassForm& form, std::int64_t columns) const {
-    const int lost = lost_lanes(form.sweeps, layers_.beside, form.cells);
-    const std::int64_t own = (warp_lanes - 2 * lost) * form.cells;
-    return (columns + own - 1) / own;
+  RegionOfPass in_walks(const Arguments& work) const {
+    return {
+        .columns = work.lead + work.cells[0],
+        .rows = layers_.axes == 3 ? work.cells[1] : 1,
+        .layers = work.cells[layers_.axes - 1],
+        .has_below = work.changing.lower[1]<0, .has_above = work.changing.upper[1]> work.cells[1]};
   }
-
-  /// Returns how tiles of a block divide rows. Beyond an end of the domain they need ghosts alone.
-  RowTiles tiles_of(const PassForm& form, std::int64_t rows, bool has_below, bool has_above) const {
-    if (layers_.axes == 2) return {.count = 1, .begin = 0, .own = 0, .lost = 0, .rows = 1};
-    const int lost = form.sweeps * layers_.over, all = form.rows * form.warps;
-    const int below = has_below ? lost : layers_.over, above = has_above ? lost : layers_.over;
-    const int own = all - 2 * lost;
-    const std::int64_t others = std::max<std::int64_t>(below + rows + above - all, 0);
-    return {.count = static_cast<int>(1 + (others + own - 1) / own),
-            .begin = -below,
-            .own = own,
-            .lost = lost,
-            .rows = static_cast<int>(rows)};
-  }
-
-  /// Sets how walks divide the region, and returns the blocks of all. Walks begin with layers that
-  /// others store, so few long ones compute least; but those at the sides of the domain take
-  /// longer, and hold up the others least where they are shorter or there are several turns:
-  /// laplace on 16384x16384 cells in fp32 ran at 2235 GLUP/s in one turn and at 2512 in four,
-  /// 4096x4096 were slower in two than in one.
-  unsigned divide(const One& one, Arguments& work) const {
-    const std::int64_t all = work.cells[layers_.axes - 1];
-    const std::int64_t strips = strips_of(one.form, work.lead + work.cells[0]);
-    const RowTiles tiles = tiles_of(
-        one.form, work.cells[1], work.changing.lower[1]<0, work.changing.upper[1]> work.cells[1]);
-    const std::int64_t extra = one.form.sweeps * (layers_.lag + layers_.behind) + one.form.ahead;
-    const std::int64_t at_once = std::max<std::int64_t>(one.at_once, 1);
-    const SideWalks sides = side_walks_of(model_, update_, one.form.sweeps);
-    const int most_parts = strips > 1 ? sides.most_parts : 1;
-    double least = std::numeric_limits<double>::max();
-    const auto consider = [&](std::int64_t layers, int parts) {
-      const WalksOfPass walks{static_cast<int>(strips), static_cast<int>(layers), parts, tiles};
-      const std::int64_t count = walks_beside(walks) * ((all + layers - 1) / layers);
-      const std::int64_t turns = (count + at_once - 1) / at_once;
-      const auto of_walk = static_cast<double>(layers + extra);
-      const std::int64_t layers_at_sides = layers / parts + extra;
-      const double last = std::max(of_walk, sides.as_long * static_cast<double>(layers_at_sides));
-      const double cost = static_cast<double>(turns - 1) * of_walk + last;
-      // There is room for the partial norms of so many.
-      if (cost >= least || count > most_blocks_of_pass * walks_of_block(one.form)) return;
-      least = cost;
-      work.walks = walks;
-    };
-    consider(all, 1);
-    for (std::int64_t turns = 1; turns <= most_turns; ++turns)
-      for (int parts = 1; parts <= most_parts; ++parts) {
-        const std::int64_t beside = strips * tiles.count + 2 * (parts - 1);
-        const std::int64_t pieces = std::clamp<std::int64_t>(turns * at_once / beside, 1, all);
-        consider((all + pieces - 1) / pieces, parts);
-      }
-    return device::cuda::blocks_for(
-        walks_beside(work.walks) * ((all + work.walks.layers - 1) / work.walks.layers),
-        walks_of_block(one.form));
-  }
-
-  static constexpr std::int64_t most_turns = 6;
 
   const problem::Model& model_;
   PrintedUpdate update_;

@@ -2,11 +2,14 @@
 #include "stencil/cuda/passes/shapes.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/passes/division.hpp"
 #include "stencil/cuda/passes/side_terms.hpp"
 
 namespace halocline::stencil::cuda {
@@ -40,8 +43,8 @@ LayersOfPass::LayersOfPass(const problem::Model& model, const PrintedUpdate& upd
     if (update.sources[i] != coefficient)
       kept = std::max(kept, (update.sources[i] >= 0 ? 1 : 2) * lag + update.reads[i].lower[last]);
   // In the block's memory are the layers of which others read rows and the one that is left
-  // meanwhile, and at least two that are on their way.
-  if (axes == 3) kept = std::max({kept, lag - first_over + 1, 2});
+  // meanwhile.
+  if (axes == 3) kept = std::max(kept, lag - first_over + 1);
   if (model.ghosts_change()) kept = std::max(kept, 2 * lag - 1);
   if (axes == 3) slots = lag - first_over + 1;
   while (kept % slots != 0) ++slots;
@@ -125,6 +128,8 @@ SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update
 
 namespace {
 
+constexpr int registers_of_multiprocessor = 65536, most_registers_of_lane = 255;
+
 int words_of(const problem::Model& model) { return model.precision == Precision::f32 ? 1 : 2; }
 
 /// Returns the registers of a lane, by `cells` in `rows`: values of all levels, and of norms.
@@ -139,54 +144,68 @@ int registers_of(const problem::Model& model, const LayersOfPass& layers, int sw
          (model.ghosts_change() ? 30 : 0);
 }
 
-/// The cells of a lane in 2-D, and its rows in 3-D.
-constexpr int cells_of_lane = 4, rows_of_lane = 2;
+/// The cells of a lane in 2-D, and in 3-D those of its rows in fp32.
+constexpr int cells_of_lane = 4;
 
-PassForm form_in_planes(const problem::Model& model, const LayersOfPass& layers, int sweeps,
-                        halocline::Norm kind, int cells) {
-  const int registers = registers_of(model, layers, sweeps, cells * rows_of_lane, kind);
+/// A block in 3-D.
+struct BlockOfPass {
+  int rows, warps;
+  double cost;  ///< of a cell
+};
+constexpr BlockOfPass blocks_of_passes[] = {{2, 16, 1}, {3, 12, 1.03}, {2, 12, 0.96}, {2, 8, 1.2}};
+
+PassForm form_in_planes(const problem::Model& model, int sweeps, const BlockOfPass& block) {
   return {.sweeps = sweeps,
-          .cells = cells,
-          .rows = rows_of_lane,
-          .ahead = layers.kept % 2 == 0   ? 1
-                   : layers.kept % 3 == 0 ? 2
-                                          : layers.kept - 1,
-          .warps = registers <= 128   ? 16
-                   : registers <= 168 ? 12
-                                      : 8,
+          .cells = cells_of_lane / words_of(model),
+          .rows = block.rows,
+          .ahead = 2,
+          .warps = block.warps,
           .blocks = 1,
           .fetched = 0,
           .bare = false,
           .inlined = true};
 }
 
+/// Whether the values of a lane fit in its registers, and blocks store at least half of the rows
+/// that they read.
+bool fits(const problem::Model& model, const LayersOfPass& layers, const PassForm& form,
+          halocline::Norm kind) {
+  const int has = std::min(registers_of_multiprocessor / (form.warps * warp_lanes) & ~7,
+                           most_registers_of_lane);
+  return registers_of(model, layers, form.sweeps, form.cells * form.rows, kind) <= has &&
+         form.rows >= layers.over && 4 * form.sweeps * layers.over <= form.rows * form.warps;
+}
+
+/// Returns the form that should be the fastest, with the whole domain on an H100 or H200: which
+/// computes the least that others store, and leaves the fewest multiprocessors without work. By 3
+/// sweeps in fp32 laplace runs on 512x512x512 cells at 1037 GLUP/s with 12 warps of 3 rows and at
+/// 970 with 16 of 2, on 256x256x256 at 553 and 682, and at 738 with 12 of 2 (H200).
+std::optional<PassForm> form_in_planes(const problem::Model& model, const PrintedUpdate& update,
+                                       int sweeps, halocline::Norm kind) {
+  constexpr int multiprocessors = 132;
+  const LayersOfPass layers(model, update);
+  const RegionOfPass domain{
+      .columns = model.cells.x, .rows = model.cells.y, .layers = model.cells.z};
+  std::optional<PassForm> best;
+  double least = std::numeric_limits<double>::max();
+  for (const BlockOfPass& block : blocks_of_passes) {
+    const PassForm form = form_in_planes(model, sweeps, block);
+    if (!fits(model, layers, form, kind)) continue;
+    const Division division =
+        division_of(layers, side_walks_of(model, update, sweeps), form, domain, multiprocessors);
+    const double cost = division.cost * block.rows * block.warps * block.cost;
+    if (!best || cost < least) best = form, least = cost;
+  }
+  return best;
+}
+
 /// Returns the updates of a pass for each cell and sweep, at the ends of walks alone one.
-double updates_per_cell(const LayersOfPass& layers, const PassForm& form, std::int64_t columns) {
+double updates_per_cell(const LayersOfPass& layers, const PassForm& form) {
   const int lost = lost_lanes(form.sweeps, layers.beside, form.cells);
-  const std::int64_t own = (warp_lanes - 2 * lost) * form.cells;
-  const std::int64_t strips = columns == 0 ? 1 : (columns + own - 1) / own;
-  const double across = static_cast<double>(strips * warp_lanes * form.cells) /
-                        static_cast<double>(columns == 0 ? own : columns);
+  const double across = static_cast<double>(warp_lanes) / (warp_lanes - 2 * lost);
   if (layers.axes == 2) return across;
   const int rows = form.rows * form.warps, lost_rows = 2 * form.sweeps * layers.over;
   return across * rows / std::max(rows - lost_rows, 1);
-}
-
-/// Returns the form whose walks compute the least that others store. Rows of 6 cells a lane leave
-/// room for fewer warps: laplace in fp32 by 3 sweeps ran at 750 GLUP/s on 512x512x512 cells, in 3
-/// strips of them, and at 803 in 5 of 4 cells a lane (H200).
-PassForm form_in_planes(const problem::Model& model, const PrintedUpdate& update, int sweeps,
-                        halocline::Norm kind) {
-  const LayersOfPass layers(model, update);
-  const auto with = [&](int cells) {
-    return form_in_planes(model, layers, sweeps, kind, cells / words_of(model));
-  };
-  constexpr double cost_of_wide = 1.15;
-  const PassForm narrow = with(4), wide = with(6);
-  return cost_of_wide * updates_per_cell(layers, wide, model.cells.x) <
-                 updates_per_cell(layers, narrow, model.cells.x)
-             ? wide
-             : narrow;
 }
 
 }  // namespace
@@ -197,7 +216,9 @@ PassForm form_in_planes(const problem::Model& model, const PrintedUpdate& update
 // 1289 by 8 sweeps and 2 blocks, and at 1111 without.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind) {
-  if (model.axes == 3) return form_in_planes(model, update, sweeps, kind);
+  if (model.axes == 3)
+    return form_in_planes(model, update, sweeps, kind)
+        .value_or(form_in_planes(model, sweeps, std::end(blocks_of_passes)[-1]));
   // Steps have code for each phase of the rows. NVRTC inlines that of 350 operations by itself, and
   // does not that of 550.
   constexpr int most_left_to_compiler = 400;
@@ -226,32 +247,29 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
 // on an H200), shallow water 340 instead of 119 (4096x4096), and compiled for 20 s; by 2 sweeps
 // they take 202 and 84. Gray-Scott by 8 sweeps takes 130 instead of 289 (8192x8192).
 int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
-  constexpr int most_registers = 255, of_output = 40, most_operations = 400;
+  constexpr int of_output = 40, most_operations = 400;
   const LayersOfPass layers(model, update);
   const int words = words_of(model), outputs = static_cast<int>(layers.reads_over.size());
   const bool is_flat = model.axes == 2;
-  const int cells = is_flat ? cells_of_lane : 4 / words * rows_of_lane;
-  const int by_registers =
-      (most_registers - of_output * outputs * words) / (outputs * layers.kept * cells * words);
+  const int cells = is_flat ? cells_of_lane : 4 / words * blocks_of_passes[0].rows;
+  const int by_registers = (most_registers_of_lane - of_output * outputs * words) /
+                           (outputs * layers.kept * cells * words);
   // Walks store at least half of the columns that they read.
   const int by_columns =
       warp_lanes * (is_flat ? cells_of_lane : 4 / words) / 4 / std::max(layers.beside, 1);
   const int by_operations = most_operations * 2 * cells_of_lane /
                             (operations_of(model) * std::max(2, layers.kept) * cells);
   int most = std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
-  // And half of the rows.
-  for (; !is_flat && most > 1; --most) {
-    const PassForm form = form_of(model, update, most, halocline::Norm::max);
-    if (form.rows >= layers.over && 4 * most * layers.over <= form.rows * form.warps) break;
-  }
+  while (!is_flat && most > 1 && !form_in_planes(model, update, most, halocline::Norm::l2)) --most;
   return most;
 }
 
 // On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
 // norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
 // (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4. In 3-D,
-// 480x512x512 cells in fp32, laplace runs at 937 GLUP/s by 3 sweeps and at 809 by 4; star13,
-// whose values do not fit in registers, at 380 by 2 and at 447 by one.
+// 512x512x512 cells in fp32, star7 runs at 911 GLUP/s by 3 sweeps and at 832 by 4; star13, whose
+// values do not fit in registers, at 369 by 2 and at 450 by one; box27, whose kernels were let have
+// as many operations as they need, at 278 by 2 and at 445.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
@@ -270,7 +288,7 @@ double redundant_in_pass(const problem::Model& model, const PrintedUpdate& updat
   const int possible = std::min(sweeps, most_sweeps_of(model, update));
   const LayersOfPass layers(model, update);
   const PassForm form = form_of(model, update, possible, halocline::Norm::none);
-  return updates_per_cell(layers, form, 0) - 1;
+  return updates_per_cell(layers, form) - 1;
 }
 
 std::optional<std::string> cannot_pass_because(const problem::Model& model) {
