@@ -13,42 +13,39 @@
 
 namespace halocline::device::cuda {
 
-/// A block has one. Call its functions on all threads of all its warps.
+/// A block has one. Call its functions on all its threads.
 class SplitBarrier {
  public:
   /// Call it before all others, and a barrier of the whole block after it.
-  static __device__ __forceinline__ void begin([[maybe_unused]] int warps) {
+  static __device__ __forceinline__ void begin([[maybe_unused]] int threads) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     if (threadIdx.x == 0)
-      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(place()), "r"(warps) : "memory");
+      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(place()), "r"(threads) : "memory");
 #endif
   }
-  /// What threads read and wrote in the block's memory before is done for those that wait.
+  /// What threads read and wrote in the block's memory before is done for those that wait. Each
+  /// arrives by itself: one of each warp was no faster.
   static __device__ __forceinline__ void arrive() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-      asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(place())
-                   : "memory");
+    asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(place())
+                 : "memory");
 #endif
   }
   /// Waits until all have arrived as often as they have waited. `number`: 0 the first time, then 1
   /// and 0 in turn. The first time there is nothing to wait for.
   static __device__ __forceinline__ void wait([[maybe_unused]] int number) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\n"
-        "mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-        "@!done bra again;\n}" ::"r"(place()),
-        "r"(number ^ 1)
-        : "memory");
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\n"
-        "mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
-        "@!done bra again;\n}" ::"r"(place()),
-        "r"(number ^ 1)
-        : "memory");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// The one that may suspend the thread is there since 9.0.
+#if __CUDA_ARCH__ >= 900
+#define HALOCLINE_MBARRIER_WAIT "mbarrier.try_wait"
+#else
+#define HALOCLINE_MBARRIER_WAIT "mbarrier.test_wait"
+#endif
+    asm volatile("{\n.reg .pred done;\nagain:\n" HALOCLINE_MBARRIER_WAIT
+                 ".parity.shared.b64 done, [%0], %1;\n@!done bra again;\n}" ::"r"(place()),
+                 "r"(number ^ 1)
+                 : "memory");
+#undef HALOCLINE_MBARRIER_WAIT
 #else
     __syncthreads();
 #endif

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     leave_part(walker);
   } else {
     // Each kind of walk by itself: see forget().
-    device::cuda::SplitBarrier::begin(warps);
+    device::cuda::SplitBarrier::begin(warps * warp_lanes);
     const Walk looked_at(work, update, walk);
     const bool is_within = looked_at.is_within(), is_plain = looked_at.block_is_plain();
     if (is_plain && is_within)
