@@ -315,7 +315,7 @@ const std::vector<Course> courses{{"laplace", "laplace", 8},
                                   {"reactions", "gray_scott", 2},
                                   {"far", far_text, 2},
                                   {"heat", "heat", 3, Precision::f64},
-                                  {"star", "star7", 4, Precision::f32, 3},
+                                  {"star", "laplace", 4, Precision::f32, 3},
                                   {"solid", solid_text, 2, Precision::f64, 3},
                                   {"off_y", off_y_text, 2, Precision::f32, 3},
                                   {"off_z", off_z_text, 3, Precision::f64, 3},
@@ -335,8 +335,11 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
   Random random(1);
   for (int trial = 0; trial < (course.axes == 2 ? 5 : 2); ++trial) {
     const bool is_flat = course.axes == 2;
-    const Extents cells = course.cells(random.between(0, is_flat ? 260 : 150),
-                                       random.between(is_flat ? 0 : 25, 60), random.between(0, 8));
+    // In 3-D the domain may end between lanes or not.
+    const std::int64_t lane_cells = is_flat || trial % 2 == 0 ? 1 : 4;
+    const Extents cells =
+        course.cells(random.between(0, is_flat ? 260 : 150) / lane_cells * lane_cells,
+                     random.between(is_flat ? 0 : 25, 60), random.between(0, 8));
     SolveOptions options = course.options(cells, random.between(1, is_flat ? 120 : 12));
     options.backend = "cuda";
     options.sweeps_per_pass = course.sweeps_per_pass;
