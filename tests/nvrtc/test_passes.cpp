@@ -14,6 +14,8 @@
 namespace halocline::stencil::cuda {
 namespace {
 
+using halocline::Norm;  // not that of kernels
+
 TEST(Passes, StoreHalfOfTheColumnsThatTheyReadOrMore) {
   const auto most = [](const std::string& update) {
     const problem::Model model = test::model_of_text(

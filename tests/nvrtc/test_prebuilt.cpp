@@ -16,6 +16,8 @@
 namespace halocline::stencil::cuda {
 namespace {
 
+using halocline::Norm;  // not that of kernels
+
 class Prebuilt : public testing::Test {
  protected:
   void SetUp() override {
