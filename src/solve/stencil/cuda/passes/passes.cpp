@@ -99,7 +99,7 @@ class CudaPasses final : public Passes {
     sides_.give(pass, work, stream);
     const Division division =
         division_of(layers_, side_walks_of(model_, update_, one.form.sweeps), one.form,
-                    in_walks(work), std::max<std::int64_t>(one.at_once, 1));
+                    region_in(work), std::max<std::int64_t>(one.at_once, 1));
     work.walks = division.walks;
     device::cuda::launch({.shared_bytes = one.block_bytes}, one.kernel,
                          static_cast<unsigned>(division.blocks), threads_of(one.form), stream, work,
@@ -206,12 +206,14 @@ class CudaPasses final : public Passes {
                                     outputs_.begin());
   }
 
-  RegionOfPass in_walks(const Arguments& work) const {
-    return {
-        .columns = work.lead + work.cells[0],
-        .rows = layers_.axes == 3 ? work.cells[1] : 1,
-        .layers = work.cells[layers_.axes - 1],
-        .has_below = work.changing.lower[1]<0, .has_above = work.changing.upper[1]> work.cells[1]};
+  RegionOfPass region_in(const Arguments& work) const {
+    const bool has_below = work.changing.lower[1] < 0;
+    const bool has_above = work.changing.upper[1] > work.cells[1];
+    return {.columns = work.lead + work.cells[0],
+            .rows = layers_.axes == 3 ? work.cells[1] : 1,
+            .layers = work.cells[layers_.axes - 1],
+            .has_below = has_below,
+            .has_above = has_above};
   }
 
   const problem::Model& model_;

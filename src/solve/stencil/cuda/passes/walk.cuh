@@ -55,7 +55,7 @@ inline constexpr bool checks_ends = checks == Checks::ends || checks >= Checks::
 /// norm, 46 of 100 blocks are at sides; it ran at 708 GLUP/s with these checks and at 813 by lanes
 /// (H200).
 template <Checks checks>
-inline constexpr bool checks_cells = checks_beside<checks>&& checks != Checks::lanes_and_ends;
+inline constexpr bool checks_cells = checks >= Checks::beside&& checks != Checks::lanes_and_ends;
 
 /// Hides from the compiler what it knows of a value.
 template <class Value>
@@ -485,6 +485,7 @@ class PassWalk {
       });
   }
 
+  /// Waits until the block's warps have left their rows, and read others', in the step before.
   template <int phase>
   __device__ __forceinline__ void await_others() {
     if constexpr (phases % 2 == 0) {
@@ -620,6 +621,7 @@ class PassWalk {
     load_beneath<checks, s>(beneath, at);
     Neighbours neighbours;
     take_edges<checks, phase, s>(at, neighbours);
+    // The last of others' rows is read: they may leave those of the next step.
     if constexpr (Edges::any && s + 1 == sweeps) Barrier::arrive();
     for_each_number<rows>([&](auto row) {
       constexpr int j = row.value;
@@ -884,7 +886,7 @@ class PassWalk {
   Layer kept_[sweeps][kept][outputs] = {};
   Change<kind, Real> change_[kind == Norm::none ? 1 : sweeps];
   Edges edges_;
-  int step_ = 0;
+  int step_ = 0;  ///< its number, where that of phases is odd
 };
 
 }  // namespace halocline::stencil::cuda
