@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shapes of passes of several sweeps, and how they divide a region. Needs no GPU.
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>

@@ -17,8 +17,8 @@ template <class Shape, class Real, int outputs, int begin>
 class LayersAhead {
  public:
   static constexpr int rows = Shape::rows, width = Shape::cells;
-  static constexpr int in_vector = cells_of_vector<Real>(width), vectors = width / in_vector;
-  using Split = VectorOf<Real, in_vector>;
+  static constexpr int in_vector = vector_cells<Real>, vectors = width / in_vector;
+  using Split = VectorOf<Real>;
   using Vector = typename Split::Type;
 
   __device__ __forceinline__ LayersAhead()

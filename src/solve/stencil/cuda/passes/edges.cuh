@@ -18,12 +18,6 @@ struct RowOfLane {
   Real cell[width];
 };
 
-/// Cells of the widest vectors that divide a lane's row.
-template <class Real>
-HALOCLINE_READS int cells_of_vector(int width) {
-  return width % vector_cells<Real> == 0 ? vector_cells<Real> : width % 2 == 0 ? 2 : 1;
-}
-
 template <class Shape, class Plan, class Real, int outputs>
 class EdgesOfPass {
  public:
@@ -99,8 +93,8 @@ class EdgesOfPass {
   static constexpr int bytes() { return any ? slots * vectors_of_slot * int(sizeof(Vector)) : 0; }
 
  private:
-  static constexpr int in_vector = cells_of_vector<Real>(width), vectors = width / in_vector;
-  using Split = VectorOf<Real, in_vector>;
+  static constexpr int in_vector = vector_cells<Real>, vectors = width / in_vector;
+  using Split = VectorOf<Real>;
   using Vector = typename Split::Type;
   /// Rows of a layer that a warp leaves: its first ones, and its last.
   static constexpr int left = rows_left(rows, over);

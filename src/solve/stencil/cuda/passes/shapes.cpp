@@ -267,7 +267,7 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
 // On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
 // norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
 // (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4. In 3-D,
-// 512x512x512 cells in fp32, star7 runs at 911 GLUP/s by 3 sweeps and at 832 by 4; star13, whose
+// 512x512x512 cells in fp32, star7 runs at 905 GLUP/s by 3 sweeps and at 832 by 4; star13, whose
 // values do not fit in registers, at 369 by 2 and at 450 by one; box27, whose kernels were let have
 // as many operations as they need, at 278 by 2 and at 445.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,

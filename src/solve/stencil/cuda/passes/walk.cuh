@@ -73,7 +73,8 @@ class PassWalk {
   static constexpr int axes = Plan::axes, last = axes - 1;
   static constexpr int sweeps = Shape::sweeps, lag = Plan::lag;
   static constexpr int width = Shape::cells, rows = Shape::rows;
-  static constexpr int in_vector = cells_of_vector<Real>(width), vectors = width / in_vector;
+  static constexpr int in_vector = vector_cells<Real>, vectors = width / in_vector;
+  static_assert(width % in_vector == 0);
   static constexpr int kept = Plan::kept, ahead = Shape::ahead;
   static constexpr int inputs = Update::inputs, outputs = Update::outputs;
   /// Layers after which registers have the same roles again.
@@ -147,7 +148,7 @@ class PassWalk {
  private:
   static constexpr unsigned int all = (1u << width) - 1;
   static constexpr unsigned int all_rows = (1u << rows) - 1;
-  using Vector = typename VectorOf<Real, in_vector>::Type;
+  using Vector = typename VectorOf<Real>::Type;
   using Row = RowOfLane<Real, width>;
   /// A lane's part of a layer.
   struct Layer {
@@ -354,8 +355,7 @@ class PassWalk {
   template <Checks checks, bool again>
   __device__ __forceinline__ void load_layer(Layer& layer, const Real* place, Index step) const {
     each_vector<checks>(place, step, [&](int j, int v, const Vector* from) {
-      VectorOf<Real, in_vector>::split(again ? __ldg(from) : __ldcs(from),
-                                       layer.row[j].cell + v * in_vector);
+      VectorOf<Real>::split(again ? __ldg(from) : __ldcs(from), layer.row[j].cell + v * in_vector);
     });
   }
 
@@ -861,7 +861,7 @@ class PassWalk {
 #pragma unroll
           for (int v = 0; v < vectors; ++v)
             __stcs(reinterpret_cast<Vector*>(row) + v,
-                   VectorOf<Real, in_vector>::make(layers[o].row[j].cell + v * in_vector));
+                   VectorOf<Real>::make(layers[o].row[j].cell + v * in_vector));
         } else if (checks_cells<checks> && cells != 0) {
 #pragma unroll
           for (int k = 0; k < width; ++k)

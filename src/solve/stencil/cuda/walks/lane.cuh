@@ -8,11 +8,12 @@
 
 namespace halocline::stencil::cuda {
 
-/// Vectors of 16 bytes, or of fewer cells.
-template <class Real, int cells = vector_cells<Real>>
+// Vectors of 16 bytes.
+
+template <class Real>
 struct VectorOf;
 template <>
-struct VectorOf<float, 4> {
+struct VectorOf<float> {
   using Type = float4;
   static __device__ float4 make(const float* v) { return make_float4(v[0], v[1], v[2], v[3]); }
   static __device__ void split(const float4& from, float* v) {
@@ -20,22 +21,10 @@ struct VectorOf<float, 4> {
   }
 };
 template <>
-struct VectorOf<float, 2> {
-  using Type = float2;
-  static __device__ float2 make(const float* v) { return make_float2(v[0], v[1]); }
-  static __device__ void split(const float2& from, float* v) { v[0] = from.x, v[1] = from.y; }
-};
-template <>
-struct VectorOf<double, 2> {
+struct VectorOf<double> {
   using Type = double2;
   static __device__ double2 make(const double* v) { return make_double2(v[0], v[1]); }
   static __device__ void split(const double2& from, double* v) { v[0] = from.x, v[1] = from.y; }
-};
-template <class Real>
-struct VectorOf<Real, 1> {
-  using Type = Real;
-  static __device__ Real make(const Real* v) { return v[0]; }
-  static __device__ void split(Real from, Real* v) { v[0] = from; }
 };
 
 /// Brings 128 bytes into the second-level cache.
