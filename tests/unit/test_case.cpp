@@ -78,6 +78,27 @@ TEST(Case, TakesDepthsUpToTheLongestAxis) {
   EXPECT_EQ(make_case(options, 1).halo_depth, 50);
 }
 
+// Exchanges are for two passes where parts are thick, unless a depth is given.
+TEST(Case, HasHalosOfTwoPassesWhereFewCellsAreComputedTwice) {
+  const auto depth = [](const Extents& cells, const Extents& grid, int ranks, std::int64_t given) {
+    SolveOptions options = options_for(cells.axes() == 3 ? "star7" : "laplace");
+    options.cells = cells;
+    options.process_grid = grid;
+    options.halo_depth = given;
+    Case the_case = make_case(options, ranks);
+    allow_passes(the_case, 3, ranks);
+    return the_case.halo_depth;
+  };
+  EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 1), 6);
+  EXPECT_EQ(depth({100, 100, 191}, {1, 1, 2}, 2, 1), 3);
+  EXPECT_EQ(depth({5, 100, 192}, {1, 1, 2}, 2, 1), 3);
+  EXPECT_EQ(depth({192, 192, 192}, {2, 1, 1}, 2, 1), 3);
+  EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 3), 3);
+  EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 9), 9);
+  EXPECT_EQ(depth({100, 192}, {1, 2}, 2, 1), 6);
+  EXPECT_EQ(depth({100, 192}, {1, 1}, 1, 1), 1);
+}
+
 TEST(OptionWords, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read_memory("auto"), std::nullopt);
   for (const Memory memory :

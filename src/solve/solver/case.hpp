@@ -3,6 +3,7 @@
 // A problem with all choices that do not depend on the machine: pure data, so that programs can
 // check it before they start ranks.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -78,6 +79,10 @@ struct Case {
   /// Halo of fields and coefficients: `depth` times the reach of a sweep.
   HaloWidths halo(std::int64_t depth) const;
   HaloWidths halo() const { return halo(halo_depth); }
+  /// Passes of that many sweeps that an exchange fills halos for.
+  std::int64_t passes_per_exchange(std::int64_t in_pass) const {
+    return std::max<std::int64_t>(halo_depth / in_pass, 1);
+  }
   /// Whether an exchange fills halos across edges and corners, too.
   Neighbours neighbours() const;
   /// The fields that an exchange moves: those of which a sweep reads neighbours; for deep halos
@@ -104,7 +109,7 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
 /// Returns why a backend cannot do several sweeps of the case in one pass over memory, or nothing.
 std::optional<std::string> no_passes_because(const Case& the_case, const stencil::Backend& backend);
 /// Lets a case on so many ranks do up to so many sweeps in one pass over memory: with halos as
-/// deep, where there are neighbours.
+/// deep, where there are neighbours, and twice as deep where few cells are computed twice by that.
 void allow_passes(Case& the_case, std::int64_t sweeps, int ranks);
 /// The same. Throws usage where a rank's part is too thin for the halos.
 void allow_passes(Case& the_case, std::int64_t sweeps, const Communicator& communicator);

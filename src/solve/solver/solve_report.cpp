@@ -154,7 +154,7 @@ void add_schedule(Report& report, const SolveResult& result) {
   std::string schedule = result.schedule;
   if (result.sweeps_per_pass > 1)
     schedule += "," + passes_of(result.sweeps_per_pass) + " over memory";
-  else if (result.halo_depth > 1)
+  if (result.halo_depth > result.sweeps_per_pass)
     schedule += fmt::format(", one exchange every {} sweeps", result.halo_depth);
   report.add("schedule", "schedule", result.schedule, schedule);
   report.add_json("halo_depth", result.halo_depth);

@@ -7,8 +7,10 @@
 namespace halocline::solver {
 
 std::int64_t period_of(const Case& the_case, std::int64_t sweeps_per_pass) {
-  // A pass of several sweeps fills halos first, and leaves half of the levels to the next.
-  if (sweeps_per_pass > 1) return 2 * sweeps_per_pass;
+  // A pass of several sweeps leaves half of the levels to the next.
+  if (sweeps_per_pass > 1)
+    return std::lcm(std::int64_t{2}, the_case.passes_per_exchange(sweeps_per_pass)) *
+           sweeps_per_pass;
   return static_cast<std::int64_t>(the_case.levels()) * the_case.halo_depth;
 }
 

@@ -195,8 +195,10 @@ void Runner::allow_passes(std::int64_t sweeps) {
 void Runner::limit_passes() {
   sweeps_per_pass_ = 1;
   if (case_.sweeps_per_pass == 1 || no_passes_because()) return;
-  const stencil::Pass like{
-      .in = levels_[0], .out = levels_[1], .region = grid_.owned(), .coefficients = coefficients_};
+  const stencil::Pass like{.in = levels_[0],
+                           .out = levels_[1],
+                           .region = levels_[0][0].shape().held(),
+                           .coefficients = coefficients_};
   sweeps_per_pass_ = -comm::max_over_ranks(
       parts_.communicator, -parts_.sweep.sweeps_in_pass(case_.sweeps_per_pass, like));
 }

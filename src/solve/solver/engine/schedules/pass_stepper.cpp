@@ -35,7 +35,7 @@ void PassStepper::advance(Run& run, std::int64_t most) {
   const Stream stream = runner_.target().stream();
   Step step{.pass = {.in = levels[at.level],
                      .out = levels[(at.level + 1) % levels.size()],
-                     .region = runner_.grid().owned(),
+                     .region = levels[at.level][0].shape().held(),
                      .wraps = runner_.wrapped(),
                      .coefficients = runner_.coefficients(),
                      .first_sweep = at.sweep,
@@ -47,7 +47,9 @@ void PassStepper::advance(Run& run, std::int64_t most) {
     pass.sweeps = runner_.sweep().sweeps_in_pass(std::min(most, run.sweeps_per_pass), pass);
   const bool needs_exchange = at.fresh_layers < pass.sweeps;
   if (needs_exchange) {
-    step.fresh_layers = run.sweeps_per_pass > 1 ? pass.sweeps : the_case.halo_depth;
+    step.fresh_layers = run.sweeps_per_pass > 1
+                            ? the_case.passes_per_exchange(run.sweeps_per_pass) * pass.sweeps
+                            : the_case.halo_depth;
     at.fresh_layers = step.fresh_layers;
   }
   // No wider than the sweeps before the next exchange can use.

@@ -25,11 +25,19 @@ struct WalksOfPass {
   int strips, layers;  ///< layers of a piece
   int parts;           ///< of a piece of the first and the last strip; 1 if there is one strip
   RowTiles tiles;
+  /// Where few columns are left for the last strip: the tiles that its walks have side by side, and
+  /// the lanes of each.
+  int abreast, lanes;
 };
 
+/// Returns the strips whose walks have one tile.
+HALOCLINE_READS int whole_strips(const WalksOfPass& all) {
+  return all.abreast > 1 ? all.strips - 1 : all.strips;
+}
 /// Returns the walks of a row of pieces.
 HALOCLINE_READS int walks_beside(const WalksOfPass& all) {
-  return all.strips * all.tiles.count + 2 * (all.parts - 1);
+  const int abreast = all.abreast > 1 ? (all.tiles.count + all.abreast - 1) / all.abreast : 0;
+  return whole_strips(all) * all.tiles.count + abreast + 2 * (all.parts - 1);
 }
 
 struct WalkOfPass {
@@ -38,11 +46,13 @@ struct WalkOfPass {
 
 /// Walks of the first and the last strip that are not their pieces' first come after the others.
 HALOCLINE_READS WalkOfPass walk_of_pass(const WalksOfPass& all, int number) {
-  const int beside = walks_beside(all), place = number % beside;
-  const int further = place - all.strips * all.tiles.count;
-  const int strip = further < 0 ? place % all.strips : further % 2 == 0 ? 0 : all.strips - 1;
-  const int tile = further < 0 ? place / all.strips : 0;
-  const int part = further < 0 ? 0 : 1 + further / 2, from = number / beside * all.layers;
+  const int beside = walks_beside(all), place = number % beside,
+            from = number / beside * all.layers;
+  const int whole = whole_strips(all), further = place - whole * all.tiles.count;
+  if (all.abreast > 1 && further >= 0)
+    return {all.strips - 1, further * all.abreast, from, from + all.layers};
+  const int strip = further < 0 ? place % whole : further % 2 == 0 ? 0 : all.strips - 1;
+  const int tile = further < 0 ? place / whole : 0, part = further < 0 ? 0 : 1 + further / 2;
   const bool is_whole = strip > 0 && strip < all.strips - 1;
   const int parts = is_whole ? 1 : all.parts;
   return {strip, tile, from + part * all.layers / parts, from + (part + 1) * all.layers / parts};
@@ -53,9 +63,20 @@ struct RowsOfTile {
   int first, from, to;
 };
 HALOCLINE_READS RowsOfTile rows_of_tile(const RowTiles& all, int number) {
+  if (number >= all.count) return {all.begin, 0, 0};
   const int first = all.begin + number * all.own;
   return {first, number == 0 ? 0 : first + all.lost,
           number + 1 == all.count ? all.rows : first + all.lost + all.own};
+}
+
+/// Where a lane of a warp is: its tile, which may be none, and which of the strip's lanes it is.
+struct LaneOfWalk {
+  int tile, lane, lanes;
+};
+HALOCLINE_READS LaneOfWalk lane_of_walk(const WalksOfPass& all, const WalkOfPass& walk, int lane) {
+  if (walk.strip < whole_strips(all)) return {walk.tile, lane, warp_lanes};
+  const int number = lane / all.lanes < all.abreast ? lane / all.lanes : all.abreast - 1;
+  return {walk.tile + number, lane - number * all.lanes, all.lanes};
 }
 
 /// The arguments of a pass over a region, in its coordinates.

@@ -178,8 +178,8 @@ bool fits(const problem::Model& model, const LayersOfPass& layers, const PassFor
 
 /// Returns the form that should be the fastest, with the whole domain on an H100 or H200: which
 /// computes the least that others store, and leaves the fewest multiprocessors without work. By 3
-/// sweeps in fp32 laplace runs on 512x512x512 cells at 1037 GLUP/s with 12 warps of 3 rows and at
-/// 970 with 16 of 2, on 256x256x256 at 553 and 682, and at 738 with 12 of 2 (H200).
+/// sweeps in fp32 star7 runs on 512x512x512 cells at 991 GLUP/s with 16 warps of 2 rows and at 957
+/// with 12 of 3; laplace on 256x256x256 at 811 and 680, and at 939 with 12 of 2 (H200).
 std::optional<PassForm> form_in_planes(const problem::Model& model, const PrintedUpdate& update,
                                        int sweeps, halocline::Norm kind) {
   constexpr int multiprocessors = 132;
@@ -210,10 +210,16 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form) {
 
 }  // namespace
 
-// On an H200 laplace on 16384x16384 cells in fp32 runs at 2585 GLUP/s by 12 sweeps and 3 blocks,
-// and at 2518 with rows fetched 8 ahead; by 8 sweeps at 2418, and at 2278 without; with a max norm
-// of each sweep at 1850, and at 1773 without; with L2 at 1491 without, and at 1289 with; in fp64 at
-// 1289 by 8 sweeps and 2 blocks, and at 1111 without.
+// laplace on 16384x16384 cells (H200), GLUP/s, and with 2 rows ahead:
+//   fp32 by 12 sweeps                     2670   2461
+//   fp32 by 8, with a max norm of each    2170   1972
+//   fp32 by 8, with L2                    1737   1638
+//   fp64 by 8                             1328   1219
+//   fp64 by 6, with a max norm             906    898
+// With fetched rows: fp32 without a norm 2670, not 2650, but with L2 1289, not 1491. With bare
+// steps: fp32 with L2 1737, not 1563, fp64 with a max norm 906, not 683; but fp32 with a max norm,
+// on 4096x4096 cells, 1330, not 1510. Updates that read coefficients or have several outputs were
+// slower with more code: anisotropic (4096x4096) at 353 with 3 rows ahead, at 385 with 2.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind) {
   if (model.axes == 3)
@@ -225,20 +231,21 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
   const LayersOfPass rows(model, update);
   const bool is_f32 = model.precision == Precision::f32;
   const int registers = registers_of(model, rows, sweeps, cells_of_lane, kind);
-  const bool fetches = rows.reads_over.size() == 1 && kind != halocline::Norm::l2 &&
-                       !(is_f32 && kind == halocline::Norm::none && sweeps > 10);
+  const bool has_one_output = rows.reads_over.size() == 1, is_l2 = kind == halocline::Norm::l2;
+  int ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2 : rows.kept == 3 ? 3 : 1;
+  // These divide the places of 3 layers, of which none needs to be copied to another.
+  if (rows.kept == 2 && has_one_output && rows.in_memory < 0)
+    ahead = is_f32 && !is_l2 && !model.ghosts_change() ? 3 : 1;
   return {.sweeps = sweeps,
           .cells = cells_of_lane,
           .rows = 1,
-          .ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2
-                   : rows.kept == 3                     ? 3
-                                                        : 1,
+          .ahead = ahead,
           .warps = 4,
           .blocks = registers <= 128   ? 4
-                    : registers <= 168 ? 3
+                    : registers <= 152 ? 3
                                        : 2,
-          .fetched = fetches ? 8 : 0,
-          .bare = kind != halocline::Norm::none && is_light(model, sweeps),
+          .fetched = has_one_output && !is_l2 ? 8 : 0,
+          .bare = (is_l2 || (!is_f32 && kind == halocline::Norm::max)) && is_light(model, sweeps),
           .inlined = sweeps * operations_of(model) * rows.kept > most_left_to_compiler};
 }
 
