@@ -92,7 +92,7 @@ TEST(Case, HasHalosOfTwoPassesWhereFewCellsAreComputedTwice) {
   EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 1), 6);
   EXPECT_EQ(depth({100, 100, 191}, {1, 1, 2}, 2, 1), 3);
   EXPECT_EQ(depth({5, 100, 192}, {1, 1, 2}, 2, 1), 3);
-  EXPECT_EQ(depth({192, 192, 192}, {2, 1, 1}, 2, 1), 3);
+  EXPECT_EQ(depth({192, 192, 192}, {1, 2, 1}, 2, 1), 3);
   EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 3), 3);
   EXPECT_EQ(depth({100, 100, 192}, {1, 1, 2}, 2, 9), 9);
   EXPECT_EQ(depth({100, 192}, {1, 2}, 2, 1), 6);
