@@ -217,9 +217,10 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form) {
 //   fp64 by 8                             1328   1219
 //   fp64 by 6, with a max norm             906    898
 // With fetched rows: fp32 without a norm 2670, not 2650, but with L2 1289, not 1491. With bare
-// steps: fp32 with L2 1737, not 1563, fp64 with a max norm 906, not 683; but fp32 with a max norm,
-// on 4096x4096 cells, 1330, not 1510. Updates that read coefficients or have several outputs were
-// slower with more code: anisotropic (4096x4096) at 353 with 3 rows ahead, at 385 with 2.
+// steps: fp32 with L2 1737, not 1563, fp64 with a max norm 906, not 683, Gray-Scott (8192x8192)
+// with a max norm 630, not 606; but laplace (4096x4096) in fp32 with a max norm 1330, not 1510.
+// Updates that read coefficients or have several outputs were slower with more code: anisotropic
+// (4096x4096) at 353 with 3 rows ahead, at 385 with 2.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
                  halocline::Norm kind) {
   if (model.axes == 3)
@@ -232,10 +233,12 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
   const bool is_f32 = model.precision == Precision::f32;
   const int registers = registers_of(model, rows, sweeps, cells_of_lane, kind);
   const bool has_one_output = rows.reads_over.size() == 1, is_l2 = kind == halocline::Norm::l2;
+  // A max norm in fp32 is one instruction for each cell.
+  const bool has_light_norm = is_f32 && !is_l2;
   int ahead = rows.kept <= 2 || rows.kept % 2 == 0 ? 2 : rows.kept == 3 ? 3 : 1;
   // These divide the places of 3 layers, of which none needs to be copied to another.
   if (rows.kept == 2 && has_one_output && rows.in_memory < 0)
-    ahead = is_f32 && !is_l2 && !model.ghosts_change() ? 3 : 1;
+    ahead = has_light_norm && !model.ghosts_change() ? 3 : 1;
   return {.sweeps = sweeps,
           .cells = cells_of_lane,
           .rows = 1,
@@ -245,7 +248,8 @@ PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int s
                     : registers <= 152 ? 3
                                        : 2,
           .fetched = has_one_output && !is_l2 ? 8 : 0,
-          .bare = (is_l2 || (!is_f32 && kind == halocline::Norm::max)) && is_light(model, sweeps),
+          .bare = kind != halocline::Norm::none && is_light(model, sweeps) &&
+                  !(has_light_norm && has_one_output),
           .inlined = sweeps * operations_of(model) * rows.kept > most_left_to_compiler};
 }
 
