@@ -6,13 +6,15 @@
 // (of a formula that reads the nearest cells), n - 2 of the one after it, and so on. Neighbours
 // along x are in other lanes. In 3-D the warps of a block lie one above the other along y, and
 // leave the rows that others read in the block's memory, see edges.cuh; a warp waits for the others
-// once a layer, as late as it can.
+// once a layer, as late as it can. Where few columns are left for the last strip, a warp has rows
+// of several tiles side by side there, see lane_of_walk().
 //
 // What lies outside the block's tile or before the walk's first layer, others compute too: at each
 // end of the tile and of the walk as many cells as the sweeps of the pass read, which are neither
-// stored nor counted. Ghosts that change are made for each sweep, in registers: beyond the sides of
-// x when their row is computed, beyond those of the last axis when the layer is that mirrors them,
-// and beyond those of y in 3-D when they are read: the rows that mirror them may be another warp's.
+// stored nor counted. Ghosts that change are made for each sweep, see ghosts.cuh: beyond the sides
+// of x when their row is computed, beyond those of the last axis when the layer is that mirrors
+// them, and beyond those of y in 3-D when they are read: the rows that mirror them may be another
+// warp's.
 //
 // `Plan`, printed with the update, has how layers depend on each other, see LayersOfPass, and the
 // sides whose ghosts change.
@@ -23,7 +25,8 @@
 #include "stencil/cuda/change.cuh"
 #include "stencil/cuda/passes/ahead.cuh"
 #include "stencil/cuda/passes/edges.cuh"
-#include "stencil/cuda/passes/pass_work.cuh"
+#include "stencil/cuda/passes/ghosts.cuh"
+#include "stencil/cuda/passes/place.cuh"
 #include "stencil/cuda/walks/march.cuh"
 
 namespace halocline::stencil::cuda {
@@ -70,11 +73,11 @@ __device__ __forceinline__ void forget([[maybe_unused]] Value& value) {
 template <Norm kind, class Shape, class Plan, class Work, class Real, class Update>
 class PassWalk {
  public:
-  static constexpr int axes = Plan::axes, last = axes - 1;
+  using Place = PlaceInPass<Shape, Plan, Work, Real>;
+  static constexpr int axes = Place::axes, last = Place::last;
   static constexpr int sweeps = Shape::sweeps, lag = Plan::lag;
-  static constexpr int width = Shape::cells, rows = Shape::rows;
-  static constexpr int in_vector = vector_cells<Real>, vectors = width / in_vector;
-  static_assert(width % in_vector == 0);
+  static constexpr int width = Place::width, rows = Place::rows;
+  static constexpr int in_vector = Place::in_vector, vectors = Place::vectors;
   static constexpr int kept = Plan::kept, ahead = Shape::ahead;
   static constexpr int inputs = Update::inputs, outputs = Update::outputs;
   /// Places of a level's layers, and the steps after which they have the same roles again. Where
@@ -89,12 +92,7 @@ class PassWalk {
 
   __device__ __forceinline__ PassWalk(const Work& work, const Update& update,
                                       const WalkOfPass& walk)
-      : work_(work), update_(update) {
-    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const LaneOfWalk place =
-        axes == 2 ? LaneOfWalk{walk.tile, lane, warp_lanes} : lane_of_walk(work.walks, walk, lane);
-    place_columns(walk.strip, place);
-    place_rows(place.tile);
+      : work_(work), update_(update), place_(work, walk) {
     from_ = walk.from;
     to_ = walk.to < work.cells[last] ? walk.to : static_cast<int>(work.cells[last]);
     count_from_ = larger(from_, work.owned.lower[last]);
@@ -105,20 +103,17 @@ class PassWalk {
   /// Where formulas are long, NVRTC leaves run() a function, with the object in memory. Elsewhere
   /// it is better: by force, laplace by 12 sweeps keeps 152 bytes of a thread in memory, not 112.
   __device__ __forceinline__ void run_inlined() {
-    const bool is_whole = __all_sync(~0u, is_plain()) != 0;
+    const bool is_whole = __all_sync(~0u, place_.is_plain()) != 0;
     int at = begin();
     march_in_parts(at, is_whole);
   }
 
   /// In 3-D: whether all columns and rows that the block's walk reads are in the domain and the
   /// region. Call it on all threads of the block.
-  __device__ bool block_is_plain() const { return __syncthreads_and(is_plain()) != 0; }
+  __device__ bool block_is_plain() const { return __syncthreads_and(place_.is_plain()) != 0; }
   /// Whether the cells of each lane are alike: all of them change or none, and so on.
   __device__ bool block_has_whole_lanes() const {
-    const auto alike = [&](unsigned int what) {
-      return (cells_ & all * what) == 0 || (cells_ & all * what) == all * what;
-    };
-    return __syncthreads_and(alike(stored) && alike(counted) && alike(changing)) != 0;
+    return __syncthreads_and(place_.is_whole()) != 0;
   }
   /// Whether all layers that the walk reads are in the domain.
   __device__ bool is_within() const {
@@ -128,7 +123,7 @@ class PassWalk {
   /// Does a walk of which these are known.
   template <Checks checks, bool within>
   __device__ __forceinline__ void run_in_block() {
-    if constexpr (checks == Checks::lanes_and_ends) join_lanes_to_rows();
+    if constexpr (checks == Checks::lanes_and_ends) place_.join_cells_to_rows();
     int at = begin();
     const Parts parts = parts_of_walk();
     if constexpr (within) {
@@ -149,11 +144,9 @@ class PassWalk {
   /// Returns a sweep's change, of the cells that this lane counts.
   __device__ const Change<kind, Real>& change(int sweep) const { return change_[sweep]; }
   /// Whether this lane's change counts.
-  __device__ bool counts() const { return (cells_ & all * counted) != 0; }
+  __device__ bool counts() const { return (place_.cells & Place::all * Place::counted) != 0; }
 
  private:
-  static constexpr unsigned int all = (1u << width) - 1;
-  static constexpr unsigned int all_rows = (1u << rows) - 1;
   using Vector = typename VectorOf<Real>::Type;
   using Row = RowOfLane<Real, width>;
   /// A lane's part of a layer.
@@ -163,6 +156,12 @@ class PassWalk {
   using Edges = EdgesOfPass<Shape, Plan, Real, outputs>;
   using Barrier = device::cuda::SplitBarrier;
   using Ahead = LayersAhead<Shape, Real, outputs, Edges::bytes()>;
+  using Ghosts = GhostsOfPass<Shape, Plan, Work, Real>;
+  static constexpr unsigned int stored = Place::stored, counted = Place::counted,
+                                changing = Place::changing;
+  static __device__ __forceinline__ bool is(unsigned int what, unsigned int bits, int number) {
+    return Place::is(what, bits, number);
+  }
 
   /// Where the steps of a walk come to check less, and more again.
   struct Parts {
@@ -227,122 +226,13 @@ class PassWalk {
     }
   }
 
-  /// Whether this lane needs no checks of columns, nor of rows but those that are stored and
-  /// counted, which all steps check: by 3 sweeps a tile loses 3 rows at an end, one and a half
-  /// warp's.
-  __device__ __forceinline__ bool is_plain() const {
-    const bool is_whole = cells_ == all * (stored | counted | changing) || cells_ == all * changing;
-    return is_whole && (rows_ & all_rows * changing) == all_rows * changing && !reads_apart();
-  }
-
-  /// Has the bits of rows say what holds for this lane's cells, too.
-  __device__ __forceinline__ void join_lanes_to_rows() {
-    for (const unsigned int what : {stored, counted, changing})
-      if ((cells_ & what) == 0) rows_ &= ~(all_rows * what);
-  }
-
   static __device__ int larger(Index a, Index b) { return static_cast<int>(a > b ? a : b); }
   static __device__ int smaller(Index a, Index b) { return static_cast<int>(a < b ? a : b); }
-  static __device__ int wrapped(int at, int cells) {
-    const int rest = at % cells;
-    return rest < 0 ? rest + cells : rest;
-  }
-  // What cells of a lane and its rows are: a bit for each.
-  static constexpr unsigned int stored = 1, counted = 1 << 8, changing = 1 << 16;
-  static_assert(width <= 8 && rows <= 8);
-  static __device__ __forceinline__ bool is(unsigned int what, unsigned int bits, int number) {
-    return (bits & what << number) != 0;
-  }
-
-  __device__ __forceinline__ void place_columns(int strip, const LaneOfWalk& lane) {
-    constexpr int lost = lost_lanes(sweeps, Plan::beside, width);
-    constexpr int strip_width = (warp_lanes - 2 * lost) * width;
-    static_assert(strip_width > 0);
-    lane_ = lane.lane;
-    strip_lanes_ = lane.lanes;
-    column_ = strip * strip_width + (lane_ - lost) * width;
-    const bool is_own = lane_ >= lost && lane_ < strip_lanes_ - lost;
-    for (int k = 0; k < width; ++k) {
-      const int x = column_ + k - work_.lead;
-      const bool is_stored = is_own && x >= 0 && x < work_.cells[0];
-      if (is_stored) cells_ |= stored << k;
-      if (is_stored && x >= work_.owned.lower[0] && x < work_.owned.upper[0])
-        cells_ |= counted << k;
-      if (x >= work_.changing.lower[0] && x < work_.changing.upper[0]) cells_ |= changing << k;
-    }
-    const Index strip_begin = column_ - lane_ * width - work_.lead;
-    side_at_[0] = static_cast<int>(work_.changing.lower[0] - strip_begin);
-    side_at_[1] = static_cast<int>(work_.changing.upper[0] - strip_begin);
-    for (int v = 0; v < vectors; ++v) {
-      const int at = readable_column(column_ + v * in_vector);
-      if (v == 0)
-        read_at_ = at;
-      else
-        further_[v - 1] = at - read_at_;
-    }
-  }
-
-  __device__ __forceinline__ void place_rows(int tile) {
-    if constexpr (axes == 2) {
-      rows_ = stored | counted | changing;
-    } else {
-      const auto warp = static_cast<int>(threadIdx.x) / warp_lanes;
-      const RowsOfTile own = rows_of_tile(work_.walks.tiles, tile);
-      row_ = own.first + warp * rows;
-      for (int j = 0; j < rows; ++j) {
-        const int y = row_ + j;
-        const bool is_stored = y >= own.from && y < own.to;
-        if (is_stored) rows_ |= stored << j;
-        if (is_stored && y >= work_.owned.lower[1] && y < work_.owned.upper[1])
-          rows_ |= counted << j;
-        if (y >= work_.changing.lower[1] && y < work_.changing.upper[1]) rows_ |= changing << j;
-        const int at = readable<1>(y);
-        if (j == 0)
-          read_row_ = at;
-        else
-          further_rows_[j - 1] = at - read_row_;
-      }
-    }
-  }
-
-  /// Returns where the vector of a column is to be read. Those outside what arrays hold are
-  /// nobody's: what is read for them does not matter.
-  __device__ int readable_column(int column) const {
-    if (work_.around[0] > 0) return wrapped(column, static_cast<int>(work_.around[0]));
-    const int least = (work_.lead + static_cast<int>(work_.readable.lower[0])) & ~(in_vector - 1);
-    const int most =
-        (work_.lead + static_cast<int>(work_.readable.upper[0]) - 1) & ~(in_vector - 1);
-    return column < least ? least : column > most ? most : column;
-  }
-  /// Returns where a row or layer is to be read.
-  template <int axis>
-  __device__ __forceinline__ int readable(int at) const {
-    if (work_.around[axis] > 0) return wrapped(at, static_cast<int>(work_.around[axis]));
-    const int least = static_cast<int>(work_.readable.lower[axis]);
-    const int most = static_cast<int>(work_.readable.upper[axis]) - 1;
-    return at < least ? least : at > most ? most : at;
-  }
   template <Checks checks>
   __device__ __forceinline__ int readable_layer(int at) const {
     if constexpr (checks != Checks::all) return at;
-    return readable<last>(at);
+    return place_.template readable<last>(at);
   }
-  /// Whether this lane's vectors or rows are not side by side in memory.
-  __device__ bool reads_apart() const {
-    bool apart = false;
-    for (int v = 1; v < vectors; ++v) apart = apart || further_[v - 1] != v * in_vector;
-    for (int j = 1; j < rows; ++j) apart = apart || further_rows_[j - 1] != j;
-    return apart;
-  }
-
-  /// Returns the elements from an array's first cell to this lane's part of a layer.
-  template <class Cell>
-  __device__ __forceinline__ Index offset(const Array<Cell>& array, int layer) const {
-    Index at = read_at_ + layer * array.step[last];
-    if constexpr (axes == 3) at += read_row_ * array.step[1];
-    return at;
-  }
-
   /// Calls `call` with each row and vector of this lane's part of a layer, and where it is.
   template <Checks checks, class Call>
   __device__ __forceinline__ void each_vector(const Real* place, [[maybe_unused]] Index step,
@@ -350,10 +240,12 @@ class PassWalk {
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       const Real* row = place;
-      if (j > 0) row += (checks_beside<checks> ? further_rows_[j - 1] : j) * step;
+      if (j > 0) row += (checks_beside<checks> ? place_.further_rows[j - 1] : j) * step;
 #pragma unroll
       for (int v = 0; v < vectors; ++v) {
-        const int further = v == 0 ? 0 : checks_beside<checks> ? further_[v - 1] : v * in_vector;
+        const int further = v == 0                  ? 0
+                            : checks_beside<checks> ? place_.further[v - 1]
+                                                    : v * in_vector;
         call(j, v, reinterpret_cast<const Vector*>(row + further));
       }
     }
@@ -380,7 +272,7 @@ class PassWalk {
         const Array<const Real>& array = work_.in[i.value];
         const Real* place;
         if constexpr (checks == Checks::all)
-          place = array.cell + offset(array, readable_layer<checks>(at));
+          place = array.cell + place_.offset(array, readable_layer<checks>(at));
         else  // products of 64 bits would stay in registers, one for each sweep
           place = in_[i.value] - static_cast<Index>(s * lag * static_cast<int>(array.step[last]));
         load_layer<checks, true>(layers[i.value], place, array.step[1]);
@@ -397,7 +289,7 @@ class PassWalk {
         const Array<const Real>& array = work_.in[i.value];
         const Real* place;
         if constexpr (checks == Checks::all) {
-          place = array.cell + offset(array, readable_layer<checks>(at));
+          place = array.cell + place_.offset(array, readable_layer<checks>(at));
         } else {
           place = in_[i.value];
           if constexpr (Shape::fetched > 0) {
@@ -422,21 +314,14 @@ class PassWalk {
   __device__ void set_places(int at) {
     for_each_number<inputs>([&](auto i) {
       const int first = Update::source(i.value) >= 0 ? at + ahead : at - lag;
-      in_[i.value] = work_.in[i.value].cell + offset(work_.in[i.value], first);
+      in_[i.value] = work_.in[i.value].cell + place_.offset(work_.in[i.value], first);
     });
     for (int o = 0; o < outputs; ++o) {
-      out_[o] = place_in(work_.out[o], at - sweeps * lag);
+      out_[o] = place_.in(work_.out[o], at - sweeps * lag);
       if (work_.before[o].cell != nullptr)
-        before_[o] = place_in(work_.before[o], at - (sweeps - 1) * lag);
+        before_[o] = place_.in(work_.before[o], at - (sweeps - 1) * lag);
     }
   }
-  /// Returns where this lane's part of a layer is written.
-  __device__ __forceinline__ Real* place_in(const Array<Real>& array, int layer) const {
-    Real* place = array.cell + column_ + layer * array.step[last];
-    if constexpr (axes == 3) place += row_ * array.step[1];
-    return place;
-  }
-
   /// Takes steps from `at` on until it is `until` or more.
   template <Checks checks>
   __device__ __forceinline__ void march(int& at, int until) {
@@ -449,8 +334,8 @@ class PassWalk {
   __device__ __forceinline__ void step(int at) {
     if constexpr (axes == 3 && checks_beside<checks>) {
       // Otherwise the compiler has a register for each bit, and those of levels in memory.
-      stencil::cuda::forget(cells_);
-      stencil::cuda::forget(rows_);
+      stencil::cuda::forget(place_.cells);
+      stencil::cuda::forget(place_.bits_of_rows);
     }
     // The newest layer of a level, which is not among the kept ones yet, and that of the level
     // before it.
@@ -548,13 +433,13 @@ class PassWalk {
   __device__ __forceinline__ Real loaded(int layer, int by) const {
     constexpr int v = column / in_vector, cell = column % in_vector;
     const Array<const Real>& array = work_.in[input];
-    int at = read_at_ + cell + x;
+    int at = place_.read_at + cell + x;
     if constexpr (!checks_beside<checks>)
       at += v * in_vector;
     else if constexpr (v > 0)
-      at += further_[v - 1];
+      at += place_.further[v - 1];
     if (work_.around[0] > 0) {
-      if constexpr (x != 0) at = wrapped(at, static_cast<int>(work_.around[0]));
+      if constexpr (x != 0) at = Place::wrapped(at, static_cast<int>(work_.around[0]));
     } else if constexpr (checks_beside<checks>) {
       const int least = work_.lead + static_cast<int>(work_.readable.lower[0]);
       const int most = work_.lead + static_cast<int>(work_.readable.upper[0]) - 1;
@@ -562,8 +447,9 @@ class PassWalk {
     }
     Index place = at + readable_layer<checks>(layer + by) * array.step[last];
     if constexpr (axes == 3)
-      place +=
-          (checks_beside<checks> ? readable<1>(row_ + row + y) : row_ + row + y) * array.step[1];
+      place += (checks_beside<checks> ? place_.template readable<1>(place_.row + row + y)
+                                      : place_.row + row + y) *
+               array.step[1];
     return __ldg(array.cell + place);
   }
 
@@ -606,9 +492,9 @@ class PassWalk {
     }
     template <int axis>
     __device__ __forceinline__ Index index() const {
-      return walk.work_.origin[axis] + (axis == 0      ? walk.column_ - walk.work_.lead + column
+      return walk.work_.origin[axis] + (axis == 0 ? walk.place_.column - walk.work_.lead + column
                                         : axis == last ? layer
-                                        : axis == 1    ? walk.row_ + row
+                                        : axis == 1    ? walk.place_.row + row
                                                        : 0);
     }
     __device__ __forceinline__ double time() const {
@@ -632,8 +518,8 @@ class PassWalk {
     if constexpr (Edges::any && s + 1 == sweeps) Barrier::arrive();
     for_each_number<rows>([&](auto row) {
       constexpr int j = row.value;
-      const bool row_counts = counts && (axes == 2 || is(counted, rows_, j));
-      const unsigned int cells = row_counts ? cells_ : 0;
+      const bool row_counts = counts && (axes == 2 || is(counted, place_.bits_of_rows, j));
+      const unsigned int cells = row_counts ? place_.cells : 0;
       // A row's largest change, so that there is one condition for its cells: in fp32, where a
       // change is one instruction.
       constexpr bool by_row =
@@ -667,8 +553,8 @@ class PassWalk {
       const Layer& was = layer_of<phase, s, 0, 0>(newest, older, o.value);
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
-        const bool row_changes = axes == 2 || is(changing, rows_, j);
-        const unsigned int cells = row_changes ? cells_ : 0;
+        const bool row_changes = axes == 2 || is(changing, place_.bits_of_rows, j);
+        const unsigned int cells = row_changes ? place_.cells : 0;
 #pragma unroll
         for (int k = 0; k < width; ++k)
           if (!layer_changes || (checks_cells<checks> ? !is(changing, cells, k) : !row_changes))
@@ -678,77 +564,11 @@ class PassWalk {
     // The next pass gets its own.
     if constexpr (s + 1 < sweeps)
       for_each_number<outputs>([&](auto o) {
-        if (layer_changes) make_columns<s + 1, o.value>(at, computed[o.value]);
+        if (layer_changes)
+          ghosts().template make_columns<s + 1, o.value>(at, computed[o.value].row);
         if constexpr (checks == Checks::all)
           make_layers<phase, s + 1, o.value>(at, computed[o.value]);
       });
-  }
-
-  /// Returns the terms of ghosts that sweep s reads, of a place in the region.
-  template <int s, int o, int side, int layer>
-  __device__ __forceinline__ problem::GhostTerms<Real> terms(Index x, Index y, Index z) const {
-    constexpr SideOfPass one = Plan::side(o, side);
-    if constexpr (problem::values_of(one.kind) == 0) {
-      return {};
-    } else {
-      Index number = 0, cells = 1;
-      for_each_number<axes>([&](auto axis) {
-        constexpr int along = axis.value;
-        if constexpr (along != side / 2) {
-          const Index at = along == 0 ? x : along == 1 ? y : z;
-          if constexpr (Plan::side(o, side).by_place)
-            number += cells * work_.along[along].number_of(work_.origin[along] + at);
-          cells *= work_.along[along].cells;
-        }
-      });
-      return work_.terms[o][side][place_of_terms(one, cells, s, layer, number)];
-    }
-  }
-
-  /// Makes the ghosts of a layer beyond the sides of x. Those beyond a side of another axis, too,
-  /// are that side's.
-  template <int s, int o>
-  __device__ __forceinline__ void make_columns(int at, Layer& layer) const {
-    for_each_number<2>([&](auto end) {
-      constexpr int side = end.value;  // NVRTC 13 has no constant `end.value` in the inner function
-      constexpr SideOfPass one = Plan::side(o, side);
-      if constexpr (one.layers > 0) {
-        const int nearest = side_at_[side] - (side == 0 ? 1 : 0);
-        if (nearest < 0 || nearest >= strip_lanes_ * width) return;
-        for_each_number<rows>([&](auto row) {
-          constexpr int j = row.value;
-          const bool row_changes = axes == 2 || is(changing, rows_, j);
-          for_each_number<one.layers>([&](auto number) {
-            constexpr int out = side == 0 ? -number.value : number.value;
-            const int place = nearest + out;
-            const Real mirrored = cell_of_strip(layer.row[j], nearest - out + (side == 0 ? 1 : -1));
-            const bool has_it = row_changes && lane_ == lane_of(place);
-            if (axes == 3 && !has_it) return;
-            const Real value =
-                problem::ghost(one.kind,
-                               axes == 3 ? terms<s, o, side, number.value>(0, row_ + j, at)
-                                         : terms<s, o, side, number.value>(0, at, 0),
-                               mirrored);
-            // In a loop, NVRTC 13 takes k for the number it is compared with, and has the row in
-            // memory.
-            for_each_number<width>([&](auto k) {
-              if (has_it && k.value == place - lane_of(place) * width)
-                layer.row[j].cell[k.value] = value;
-            });
-          });
-        });
-      }
-    });
-  }
-
-  /// Makes a row of ghosts from the one that mirrors it.
-  template <int s, int o, int side, int layer>
-  __device__ __forceinline__ void make_row(Row& ghosts, const Row& mirrored, int y, int z) const {
-    for_each_number<width>([&](auto k) {
-      ghosts.cell[k.value] = problem::ghost(
-          Plan::side(o, side).kind, terms<s, o, side, layer>(column_ - work_.lead + k.value, y, z),
-          mirrored.cell[k.value]);
-    });
   }
 
   /// Makes the layers of ghosts beyond the lower side of the last axis that this layer mirrors; or
@@ -769,15 +589,17 @@ class PassWalk {
           for_each_number<rows>([&](auto j) {
             Row &here = layer.row[j.value], &there = other.row[j.value];
             if constexpr (side % 2 == 0)
-              make_row<s, o, side, out>(there, here, row_ + j.value, at);
+              ghosts().template make_row<s, o, side, out>(there, here, place_.row + j.value, at);
             else
-              make_row<s, o, side, out>(here, there, row_ + j.value, at);
+              ghosts().template make_row<s, o, side, out>(here, there, place_.row + j.value, at);
           });
           if constexpr (side % 2 == 0 && Edges::first < 0)
             edges_.template leave<phase, s, o, apart>(other.row);
         });
     });
   }
+
+  __device__ __forceinline__ Ghosts ghosts() const { return {work_, place_}; }
 
   /// Takes the rows of neighbouring warps that sweep s reads, and makes those and this warp's own
   /// that are ghosts beyond the sides of y.
@@ -797,57 +619,12 @@ class PassWalk {
               const bool layer_changes =
                   (checks != Checks::all && by == 0) ||
                   (z >= work_.changing.lower[last] && z < work_.changing.upper[last]);
-              if (layer_changes) make_rows<s, o>(z, kept_[s][place_of<phase>(ago)][o], taken);
+              if (layer_changes)
+                ghosts().template make_rows<Edges, s, o>(z, kept_[s][place_of<phase>(ago)][o].row,
+                                                         taken);
             }
           });
       });
-  }
-
-  /// Makes the ghosts beyond the sides of y among a layer's rows and those of neighbouring warps.
-  template <int s, int o>
-  __device__ __forceinline__ void make_rows(int z, Layer& layer, typename Edges::Rows& taken) {
-    constexpr int over = Edges::over;
-    for_each_number<2>([&](auto end) {
-      constexpr int side = 2 + end.value;
-      constexpr SideOfPass one = Plan::side(o, side);
-      if constexpr (one.layers > 0) {
-        // The domain's first row or the first behind it, counted from this warp's.
-        const int begin =
-            static_cast<int>(side == 2 ? work_.changing.lower[1] : work_.changing.upper[1]) - row_;
-        if (begin < -over || begin > rows + over) return;
-        for_each_number<one.layers>([&](auto number) {
-          constexpr int out = number.value;
-          const int ghosts = side == 2 ? begin - 1 - out : begin + out;
-          const int mirrored = side == 2 ? begin + out : begin - 1 - out;
-          // One row alone is made: all of their places in code of their own are too much of it.
-          Row made = layer.row[0];
-          for_each_number<rows + 2 * over>([&](auto place) {
-            constexpr int at = place.value - over;
-            if (at == mirrored) made = Edges::template row_of<at>(layer.row, taken);
-          });
-          make_row<s, o, side, out>(made, made, row_ + ghosts, z);
-          for_each_number<rows + 2 * over>([&](auto place) {
-            constexpr int at = place.value - over;
-            if (at == ghosts) Edges::template row_of<at>(layer.row, taken) = made;
-          });
-        });
-      }
-    });
-  }
-
-  /// Returns the lane that has a cell of the strip; of none for cells outside it.
-  static __device__ __forceinline__ int lane_of(int at) {
-    return static_cast<int>(static_cast<unsigned>(at + warp_lanes * width) / width) - warp_lanes;
-  }
-  /// Returns the value of a cell of the strip.
-  __device__ __forceinline__ Real cell_of_strip(const Row& row, int at) const {
-    const int lane = lane_of(at);
-    Real cell = row.cell[0];
-    for_each_number<width>([&](auto k) {
-      if (k.value == at - lane * width) cell = row.cell[k.value];
-    });
-    const int begin = static_cast<int>(threadIdx.x) - lane_;
-    return __shfl_sync(~0u, cell, (begin + lane) & (warp_lanes - 1));
   }
 
   /// Stores a layer of each field that `arrays` have.
@@ -857,15 +634,15 @@ class PassWalk {
 #pragma unroll
     for (int o = 0; o < outputs; ++o) {
       if (arrays[o].cell == nullptr) continue;
-      Real* place = checks == Checks::all ? place_in(arrays[o], at) : places[o];
+      Real* place = checks == Checks::all ? place_.in(arrays[o], at) : places[o];
       if constexpr (checks != Checks::all) places[o] += arrays[o].step[last];
       if (checks_ends<checks> && !(at >= from_ && at < to_)) continue;
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
         Real* row = place + j * arrays[o].step[1];
-        if (axes == 3 && !is(stored, rows_, j)) continue;
-        const unsigned int cells = cells_ & all * stored;
-        if (checks_cells<checks> ? cells == all : checks_beside<checks> || cells != 0) {
+        if (axes == 3 && !is(stored, place_.bits_of_rows, j)) continue;
+        const unsigned int cells = place_.cells & Place::all * stored;
+        if (checks_cells<checks> ? cells == Place::all : checks_beside<checks> || cells != 0) {
 #pragma unroll
           for (int v = 0; v < vectors; ++v)
             __stcs(reinterpret_cast<Vector*>(row) + v,
@@ -873,7 +650,7 @@ class PassWalk {
         } else if (checks_cells<checks> && cells != 0) {
 #pragma unroll
           for (int k = 0; k < width; ++k)
-            if (is(stored, cells_, k)) row[k] = layers[o].row[j].cell[k];
+            if (is(stored, place_.cells, k)) row[k] = layers[o].row[j].cell[k];
         }
       }
     }
@@ -881,14 +658,8 @@ class PassWalk {
 
   const Work& work_;
   const Update& update_;
-  int lane_, strip_lanes_;  // of the strip
-  int column_, read_at_;    // counted from the boundary at or before the region
-  int row_ = 0, read_row_ = 0;
+  Place place_;
   int from_, to_, count_from_, count_to_;
-  int side_at_[2];  // where the domain begins and ends along x, counted in the strip
-  int further_[vectors > 1 ? vectors - 1 : 1];  // other vectors, from the first
-  int further_rows_[rows > 1 ? rows - 1 : 1];   // other rows
-  unsigned int cells_ = 0, rows_ = 0;
   const Real* in_[inputs];
   Real *out_[outputs], *before_[outputs];
   Layer next_[slots][outputs];  // on the way, in 2-D
