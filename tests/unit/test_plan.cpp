@@ -74,6 +74,11 @@ TEST(Plan, CountsRedundantUpdatesOfPasses) {
   EXPECT_EQ(plan.halo_depth, 4);
   EXPECT_DOUBLE_EQ(on(plan, {1, 4}).redundant, 32.0 / 30 * 19 / 16 - 1);
   EXPECT_EQ(on(plan, {1, 4}).bytes, 2 * 4 * 64 * 8);
+  options.cells = {64, 512};
+  EXPECT_EQ(make_plan(options, 4).halo_depth, 8);
+  options.process_grid = {4, 1};
+  EXPECT_EQ(make_plan(options, 4).halo_depth, 4);
+  options.process_grid = {};
   options.cells = {64, 64, 64};
   EXPECT_DOUBLE_EQ(on(make_plan(options, 1), {1, 1, 1}).redundant, 32.0 / 28 * 16 / 8 - 1);
   options.cells = {64};

@@ -101,10 +101,14 @@ double take_passes(Case& the_case, std::int64_t sweeps, int ranks) {
 }  // namespace
 
 Plan make_plan(const SolveOptions& options, int ranks) {
-  // A requested process grid is checked below.
+  // A requested process grid may be refused with a reason.
   SolveOptions open = options;
   if (options.cells_per_rank.axes() == 0) open.process_grid = {};
   Case the_case = solver::make_case(open, ranks);
+  if (options.process_grid.axes() > 0) {
+    grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
+    the_case.grid.process_grid = options.process_grid;
+  }
   const double in_pass = take_passes(the_case, options.sweeps_per_pass, ranks);
   Plan plan{.problem = the_case.model->name,
             .precision = std::string(name_of(the_case.precision())),
@@ -112,15 +116,11 @@ Plan make_plan(const SolveOptions& options, int ranks) {
             .ranks = ranks,
             .halo_depth = the_case.halo_depth,
             .sweeps_per_pass = the_case.sweeps_per_pass};
-  if (options.process_grid.axes() > 0)
-    grid::check_process_grid(options.process_grid, ranks, the_case.grid.cells);
-
   GridOptions any = the_case.grid;
   any.process_grid = {};
   std::vector<Extents> possible = grid::process_grids(ranks, any);
   std::vector<Extents> all = grid::all_process_grids(ranks, the_case.model->axes);
-  const Extents fixed =
-      options.process_grid.axes() > 0 ? options.process_grid : the_case.grid.process_grid;
+  const Extents fixed = the_case.grid.process_grid;
   const auto is_out = [&](const Extents& grid) { return fixed.axes() > 0 && !(grid == fixed); };
   std::erase_if(possible, is_out);
   std::erase_if(all, is_out);
