@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/keep_denormals.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
 #include "field/partition.hpp"
@@ -17,7 +16,6 @@ constexpr std::int64_t piece_cells = 2048;
 
 template <class Real>
 void fill_share(const FieldStorage& field, const RowValues& values_of, const Box& share) {
-  const KeepDenormals keep;
   std::vector<double> values(static_cast<std::size_t>(piece_cells));
   const FieldView<Real> view = field::view_of<Real>(field);
   const std::int64_t step = view.strides().x;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "base/keep_denormals.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
 
@@ -82,7 +81,6 @@ std::uint64_t checksum(const FieldStorage& field, const Grid& grid, int threads)
     std::uint64_t total = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : total)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
-      const KeepDenormals keep;
       const Int3 first = rows.first_cell(row);
       const auto index =
           static_cast<std::uint64_t>(first.x + cells.x * (first.y + cells.y * first.z));
@@ -100,7 +98,6 @@ double sum(const FieldStorage& field, int threads) {
     std::vector<double> of_row(static_cast<std::size_t>(rows.count()));
 #pragma omp parallel for num_threads(threads)
     for (std::int64_t row = 0; row < rows.count(); ++row) {
-      const KeepDenormals keep;
       CompensatedSum total;
       rows.visit<Real>(row,
                        [&](std::int64_t, Real value) { total.add(static_cast<double>(value)); });
@@ -118,7 +115,6 @@ ExactSum exact_sum(const FieldStorage& field, int threads) {
     ExactSum total;
 #pragma omp parallel num_threads(threads)
     {
-      const KeepDenormals keep;
       ExactSum mine;
 #pragma omp for
       for (std::int64_t row = 0; row < rows.count(); ++row)

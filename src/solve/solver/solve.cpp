@@ -10,7 +10,6 @@
 #include <halocline/solver.hpp>
 
 #include "base/files/temporary_file.hpp"
-#include "base/keep_denormals.hpp"
 #include "base/text/notes.hpp"
 #include "base/text/words.hpp"
 #include "comm/collectives.hpp"
@@ -504,7 +503,6 @@ SolveResult solve(const Communicator& communicator, const SolveOptions& options,
 }  // namespace
 
 SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
-  const KeepDenormals keep;
   comm::require_same(communicator, "options", solver::shared_options(options));
   if (!options.restart) return solve(communicator, options, problem_of(communicator, options), {});
   const auto restart = solver::find_restart(communicator, *options.restart);

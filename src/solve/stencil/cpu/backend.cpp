@@ -9,7 +9,6 @@
 
 #include <halocline/error.hpp>
 
-#include "base/keep_denormals.hpp"
 #include "field/cells.hpp"
 #include "field/partition.hpp"
 #include "stencil/check.hpp"
@@ -138,7 +137,6 @@ class CpuSweep final : public Sweep {
 
   /// Updates a thread's share; returns its part of the maximum norm, if that is the norm.
   double update_share(const Task& task, const Box& share, int thread) {
-    const KeepDenormals keep;
     const std::int64_t rows = rows_per_block(task), cells = segment_of(task);
     BlockNorm norm{.kind = task.norm, .plane = task.box.extent().y};
     Block& block = blocks_[static_cast<std::size_t>(thread)];
