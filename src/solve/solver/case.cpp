@@ -392,7 +392,8 @@ namespace {
 /// take however few bytes they move, and computes half of the halo's layers twice. On two H200
 /// star7 in fp32 on 256^3 cells, split along z, ran at 973 GLUP/s by 3 sweeps, and at 858 with an
 /// exchange for each pass; 512^3 cells on each at 1934 and 1931. Along other axes strips and tiles
-/// end beyond the part: 512^3 cells on each in fp64 ran at 755 GLUP/s split along y, and at 838.
+/// end beyond the part: 512^3 cells on each in fp64 ran at 755 GLUP/s split along y, and at
+/// 838 by slower kernels with an exchange for each pass.
 bool shares_exchanges(const Case& the_case, std::int64_t sweeps, int ranks) {
   constexpr std::int64_t least_halos = 16;
   const Extents parts = Grid(0, ranks, the_case.grid).process_grid();

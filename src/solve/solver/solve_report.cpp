@@ -154,8 +154,10 @@ void add_schedule(Report& report, const SolveResult& result) {
   std::string schedule = result.schedule;
   if (result.sweeps_per_pass > 1)
     schedule += "," + passes_of(result.sweeps_per_pass) + " over memory";
-  if (result.halo_depth > result.sweeps_per_pass)
-    schedule += fmt::format(", one exchange every {} sweeps", result.halo_depth);
+  const std::int64_t in_exchange =
+      result.halo_depth / result.sweeps_per_pass * result.sweeps_per_pass;
+  if (in_exchange > result.sweeps_per_pass)
+    schedule += fmt::format(", one exchange every {} sweeps", in_exchange);
   report.add("schedule", "schedule", result.schedule, schedule);
   report.add_json("halo_depth", result.halo_depth);
   report.add_json("sweeps_per_pass", result.sweeps_per_pass);

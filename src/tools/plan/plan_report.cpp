@@ -85,9 +85,12 @@ Report report_of(const Plan& plan) {
   report.add_json("sweeps_per_pass", plan.sweeps_per_pass);
   if (plan.sweeps_per_pass > 1)
     report.add_text("pass", fmt::format("{} sweeps in one over memory", plan.sweeps_per_pass));
-  if (plan.halo_depth > 1)
-    report.add_text("exchange",
-                    fmt::format("every {0} sweeps, halos {0} times as deep", plan.halo_depth));
+  if (plan.halo_depth > 1) {
+    const std::int64_t in_pass = plan.sweeps_per_pass;
+    const std::int64_t in_exchange = std::max(plan.halo_depth / in_pass, std::int64_t{1}) * in_pass;
+    report.add_text("exchange", fmt::format("every {} sweeps, halos {} times as deep", in_exchange,
+                                            plan.halo_depth));
+  }
   add_json_ways(report, plan);
   report.add_line("");
   add_shown_ways(report, plan);

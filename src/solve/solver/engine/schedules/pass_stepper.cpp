@@ -35,7 +35,7 @@ void PassStepper::advance(Run& run, std::int64_t most) {
   const Stream stream = runner_.target().stream();
   Step step{.pass = {.in = levels[at.level],
                      .out = levels[(at.level + 1) % levels.size()],
-                     .region = levels[at.level][0].shape().held(),
+                     .region = levels[at.level][0].shape().held(),  // until it is known: at most
                      .wraps = runner_.wrapped(),
                      .coefficients = runner_.coefficients(),
                      .first_sweep = at.sweep,

@@ -85,7 +85,7 @@ class PlaceInPass {
     return at;
   }
   /// Returns where this lane's part of a layer is written.
-  __device__ __forceinline__ Real* in(const Array<Real>& array, int layer) const {
+  __device__ __forceinline__ Real* address_in(const Array<Real>& array, int layer) const {
     Real* place = array.cell + column + layer * array.step[last];
     if constexpr (axes == 3) place += row * array.step[1];
     return place;

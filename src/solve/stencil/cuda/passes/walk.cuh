@@ -233,6 +233,7 @@ class PassWalk {
     if constexpr (checks != Checks::all) return at;
     return place_.template readable<last>(at);
   }
+
   /// Calls `call` with each row and vector of this lane's part of a layer, and where it is.
   template <Checks checks, class Call>
   __device__ __forceinline__ void each_vector(const Real* place, [[maybe_unused]] Index step,
@@ -317,9 +318,9 @@ class PassWalk {
       in_[i.value] = work_.in[i.value].cell + place_.offset(work_.in[i.value], first);
     });
     for (int o = 0; o < outputs; ++o) {
-      out_[o] = place_.in(work_.out[o], at - sweeps * lag);
+      out_[o] = place_.address_in(work_.out[o], at - sweeps * lag);
       if (work_.before[o].cell != nullptr)
-        before_[o] = place_.in(work_.before[o], at - (sweeps - 1) * lag);
+        before_[o] = place_.address_in(work_.before[o], at - (sweeps - 1) * lag);
     }
   }
   /// Takes steps from `at` on until it is `until` or more.
@@ -634,7 +635,7 @@ class PassWalk {
 #pragma unroll
     for (int o = 0; o < outputs; ++o) {
       if (arrays[o].cell == nullptr) continue;
-      Real* place = checks == Checks::all ? place_.in(arrays[o], at) : places[o];
+      Real* place = checks == Checks::all ? place_.address_in(arrays[o], at) : places[o];
       if constexpr (checks != Checks::all) places[o] += arrays[o].step[last];
       if (checks_ends<checks> && !(at >= from_ && at < to_)) continue;
 #pragma unroll
