@@ -48,11 +48,12 @@ __device__ void leave(const Work& work, const SweepBlocks& blocks, double part) 
   if (blocks.number == 0 && work.is_last) work.parts->count = work.first_part + blocks.count;
 }
 
-template <Norm kind, class Real>
+/// `Size`: in what the largest size of a change is kept, of Norm::max: Real, or its bits.
+template <Norm kind, class Real, class Size = Real>
 class Change;
 
-template <class Real>
-class Change<Norm::none, Real> {
+template <class Real, class Size>
+class Change<Norm::none, Real, Size> {
  public:
   __device__ void add(Real, Real) {}
   __device__ double of_warp() const { return 0; }
@@ -77,6 +78,7 @@ __device__ inline unsigned int bits_of(float value) { return __float_as_uint(val
 __device__ inline unsigned long long bits_of(double value) {
   return static_cast<unsigned long long>(__double_as_longlong(value));
 }
+__device__ inline unsigned long long bits_of(unsigned long long bits) { return bits; }
 
 /// All lanes of a warp get the largest.
 template <class Bits>
@@ -95,6 +97,13 @@ __device__ Real larger_size(Real largest, Real change) {
   const Real size = ::fabs(change);
   return bits_of(size) > bits_of(largest) ? size : largest;
 }
+__device__ inline unsigned long long larger_size(unsigned long long largest,
+                                                 unsigned long long size) {
+  return size > largest ? size : largest;
+}
+__device__ inline unsigned long long larger_size(unsigned long long largest, double change) {
+  return larger_size(largest, bits_of(change) & ~(1ull << 63));
+}
 // In one instruction each.
 #if !defined(CUDA_ON_CPU) && __CUDA_ARCH__ >= 800
 template <>
@@ -109,8 +118,8 @@ __device__ inline float larger_size(float largest, float change) {
 }
 #endif
 
-template <class Real>
-class Change<Norm::max, Real> {
+template <class Real, class Size>
+class Change<Norm::max, Real, Size> {
  public:
   __device__ void add(Real now, Real before) { largest_ = larger_size(largest_, now - before); }
   __device__ void join(const Change& other) { largest_ = larger_size(largest_, other.largest_); }
@@ -139,11 +148,11 @@ class Change<Norm::max, Real> {
     return __longlong_as_double(static_cast<long long>(bits));
   }
 
-  Real largest_ = 0;
+  Size largest_ = 0;
 };
 
-template <class Real>
-class Change<Norm::l2, Real> {
+template <class Real, class Size>
+class Change<Norm::l2, Real, Size> {
  public:
   __device__ void add(Real now, Real before) {
     const double change = static_cast<double>(now - before);  // rounded to Real first

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(Shape::warps* warp_lanes, Shape::blocks)
     if constexpr (kind != Norm::none)
       for_each_number<sweeps>([&](auto s) {
         const double part =
-            (walker.counts() ? walker.change(s.value) : Change<kind, Real>()).of_warp();
+            (walker.counts() ? walker.change(s.value) : ChangeInPass<kind, Real>()).of_warp();
         if (threadIdx.x % warp_lanes == 0) of_warp[s.value][warp] = part;
       });
   };
