@@ -284,7 +284,7 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
-  int sweeps = is_f32 || !has_norm ? 8 : 6;
+  int sweeps = is_f32 || !has_norm ? 8 : 7;
   if (is_f32 && !has_norm && update.operands.outputs.size() == 1) sweeps = 12;
   if (model.ghosts_change()) sweeps = 4;
   if (model.axes == 3) {
