@@ -33,8 +33,7 @@ TEST(Passes, StoreHalfOfTheColumnsThatTheyReadOrMore) {
 PassForm form_of_star7(std::int64_t cells, int sweeps) {
   problem::Model model = test::built_in("star7", {}, {});
   model.precision = Precision::f32;
-  model.cells = {cells, cells, cells};
-  return form_of(model, print_update(model), sweeps, Norm::none);
+  return form_of(model, print_update(model), sweeps, Norm::none, {cells, cells, cells});
 }
 
 // 512^3 cells are 87 tiles of 26 rows or 78 of 30, those of the last strip 3 abreast; 256^3 are 22
@@ -77,7 +76,7 @@ TEST(Passes, StoreEveryCellOnce) {
     const int sweeps = up_to(model.axes == 3 ? 3 : 8);
     model.cells = {up_to(600), up_to(100), up_to(100)};
     const PrintedUpdate update = print_update(model);
-    const PassForm form = form_of(model, update, sweeps, Norm::max);
+    const PassForm form = form_of(model, update, sweeps, Norm::max, model.cells);
     const RegionOfPass region{.columns = model.cells.x,
                               .rows = model.axes == 3 ? model.cells.y : 1,
                               .layers = up_to(100),

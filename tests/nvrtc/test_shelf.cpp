@@ -67,9 +67,10 @@ void expect_compiles(const std::string& source, const std::string& kernel) {
 
 void expect_compiles_passes(const problem::Model& model) {
   const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
-  expect_compiles(stencil::cuda::source_of_passes(model, update),
-                  stencil::cuda::name_of_pass(
-                      model, Norm::max, stencil::cuda::form_of(model, update, 2, Norm::max), {}));
+  expect_compiles(
+      stencil::cuda::source_of_passes(model, update),
+      stencil::cuda::name_of_pass(
+          model, Norm::max, stencil::cuda::form_of(model, update, 2, Norm::max, model.cells), {}));
 }
 
 TEST(Nvrtc, CompilesGhostsThatChangeWithinAPass) {
@@ -111,8 +112,8 @@ TEST(Nvrtc, KeepsPassesInRegisters) {
     const stencil::cuda::PrintedUpdate update = stencil::cuda::print_update(model);
     nvrtcProgram program = nullptr;
     compile(program, stencil::cuda::source_of_passes(model, update),
-            stencil::cuda::name_of_pass(model, norm,
-                                        stencil::cuda::form_of(model, update, sweeps, norm), {}),
+            stencil::cuda::name_of_pass(
+                model, norm, stencil::cuda::form_of(model, update, sweeps, norm, model.cells), {}),
             {"--gpu-architecture=sm_90", "--ptxas-options=-v"});
     const std::string log = log_of(program), after = " bytes stack frame";
     nvrtcDestroyProgram(&program);

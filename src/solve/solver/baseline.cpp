@@ -94,6 +94,7 @@ Baseline run_baseline(const BaselineParts& parts) {
   stencil::SweepOptions sweep_options = parts.sweep;
   sweep_options.ranks_on_node = 1;
   sweep_options.sweeps_per_pass = the_case.sweeps_per_pass;
+  sweep_options.largest_part.reset();
   const auto sweep = target.backend->make(*the_case.model, sweep_options);
   Baseline result;
   const Chosen chosen = choose_execution_of_one_rank({.communicator = self,

@@ -410,6 +410,10 @@ bool shares_exchanges(const Case& the_case, std::int64_t sweeps, int ranks) {
 
 }  // namespace
 
+Int3 largest_part(const Case& the_case, int ranks) {
+  return Grid(0, ranks, the_case.grid).owned().extent();
+}
+
 void allow_passes(Case& the_case, std::int64_t sweeps, int ranks) {
   the_case.sweeps_per_pass = sweeps;
   const auto& periodic = the_case.model->periodic;

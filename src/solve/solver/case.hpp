@@ -108,6 +108,8 @@ Case make_case(const SolveOptions& options, int ranks, const problem::ProblemTex
 
 /// Returns why a backend cannot do several sweeps of the case in one pass over memory, or nothing.
 std::optional<std::string> no_passes_because(const Case& the_case, const stencil::Backend& backend);
+/// Returns the cells of the largest part of so many ranks.
+Int3 largest_part(const Case& the_case, int ranks);
 /// Lets a case on so many ranks do up to so many sweeps in one pass over memory: with halos as
 /// deep, where there are neighbours, and twice as deep where few cells are computed twice by that.
 void allow_passes(Case& the_case, std::int64_t sweeps, int ranks);

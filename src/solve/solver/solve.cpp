@@ -157,7 +157,8 @@ void SolveRun::choose_execution() {
       .simd = options_.simd,
       .in_bricks = case_.brick.axes() > 0,
       .norms = {case_.norm},
-      .sweeps_per_pass = case_.sweeps_per_pass};
+      .sweeps_per_pass = case_.sweeps_per_pass,
+      .largest_part = solver::largest_part(case_, communicator_.size())};
   if (case_.norm != Norm::none && case_.norm_every > 1) sweep_options_.norms.push_back(Norm::none);
   stencil::SweepOptions together = sweep_options_;
   together.communicator = &communicator_;

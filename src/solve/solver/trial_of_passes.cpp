@@ -45,6 +45,7 @@ TrialOfPasses::TrialOfPasses(const Parts& parts)
   // A checkpoint has the levels and halos of single sweeps, and may be gone when passes begin.
   if (with_passes_.restart && !fit(parts_.chosen.runner->the_case())) sweeps_per_pass_ = 1;
   parts_.sweep_options.sweeps_per_pass = sweeps_per_pass_;
+  parts_.sweep_options.largest_part = largest_part(with_passes_, parts_.communicator.size());
 }
 
 /// Whether a runner of single sweeps has the halos and levels that passes take.

@@ -66,6 +66,9 @@ struct SweepOptions {
   std::vector<Norm> norms = {Norm::none};
   /// The most sweeps of a pass over memory; fewer where the update allows fewer.
   std::int64_t sweeps_per_pass = 1;
+  /// Cells of the largest part of a rank, the same on every rank; none: all. Passes are shaped by
+  /// it.
+  std::optional<Int3> largest_part{};
   /// Ranks that make the same sweep at the same time, so that one compiles for all; null: this one
   /// alone.
   const Communicator* communicator = nullptr;

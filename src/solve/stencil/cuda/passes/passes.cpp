@@ -42,7 +42,9 @@ std::vector<Wanted> kernels_for(const problem::Model& model, const SweepOptions&
   std::vector<Wanted> wanted;
   for (const int count : sweeps)
     for (const halocline::Norm norm : options.norms)
-      wanted.push_back({form_of(model, update, count, norm), norm_of(norm)});
+      wanted.push_back(
+          {form_of(model, update, count, norm, options.largest_part.value_or(model.cells)),
+           norm_of(norm)});
   return wanted;
 }
 
@@ -80,6 +82,7 @@ class CudaPasses final : public Passes {
       : model_(model),
         update_(update),
         layers_(model, update),
+        part_(options.largest_part.value_or(model.cells)),
         sides_(model, update.operands, most_sweeps(model, options, update), options.communicator),
         compile_seconds_(sides_.compile_seconds()) {
     make(kernels_for(model, options, update), options.communicator);
@@ -153,7 +156,7 @@ class CudaPasses final : public Passes {
   const One& kernel_of(int sweeps, Norm kind) {
     for (const One& one : all_)
       if (one.form.sweeps == sweeps && one.kind == kind) return one;
-    make({{form_of(model_, update_, sweeps, kind_of(kind)), kind}}, nullptr);
+    make({{form_of(model_, update_, sweeps, kind_of(kind), part_), kind}}, nullptr);
     return all_.back();
   }
 
@@ -219,6 +222,7 @@ class CudaPasses final : public Passes {
   const problem::Model& model_;
   PrintedUpdate update_;
   LayersOfPass layers_;
+  Int3 part_;
   SideTerms<Real> sides_;
   std::vector<compiler::Module> modules_;
   std::vector<One> all_;

@@ -176,23 +176,22 @@ bool fits(const problem::Model& model, const LayersOfPass& layers, const PassFor
          form.rows >= layers.over && 4 * form.sweeps * layers.over <= form.rows * form.warps;
 }
 
-/// Returns the form that should be the fastest, with the whole domain on an H100 or H200: which
+/// Returns the form that should be the fastest over so many cells, on an H100 or H200: which
 /// computes the least that others store, and leaves the fewest multiprocessors without work. By 3
 /// sweeps in fp32 star7 runs on 512x512x512 cells at 991 GLUP/s with 16 warps of 2 rows and at 957
 /// with 12 of 3; laplace on 256x256x256 at 811 and 680, and at 939 with 12 of 2 (H200).
 std::optional<PassForm> form_in_planes(const problem::Model& model, const PrintedUpdate& update,
-                                       int sweeps, halocline::Norm kind) {
+                                       int sweeps, halocline::Norm kind, const Int3& cells) {
   constexpr int multiprocessors = 132;
   const LayersOfPass layers(model, update);
-  const RegionOfPass domain{
-      .columns = model.cells.x, .rows = model.cells.y, .layers = model.cells.z};
+  const RegionOfPass region{.columns = cells.x, .rows = cells.y, .layers = cells.z};
   std::optional<PassForm> best;
   double least = std::numeric_limits<double>::max();
   for (const BlockOfPass& block : blocks_of_passes) {
     const PassForm form = form_in_planes(model, sweeps, block);
     if (!fits(model, layers, form, kind)) continue;
     const Division division =
-        division_of(layers, side_walks_of(model, update, sweeps), form, domain, multiprocessors);
+        division_of(layers, side_walks_of(model, update, sweeps), form, region, multiprocessors);
     const double cost = division.cost * block.rows * block.warps * block.cost;
     if (!best || cost < least) best = form, least = cost;
   }
@@ -222,9 +221,9 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form) {
 // Updates that read coefficients or have several outputs were slower with more code: anisotropic
 // (4096x4096) at 353 with 3 rows ahead, at 385 with 2.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
-                 halocline::Norm kind) {
+                 halocline::Norm kind, const Int3& cells) {
   if (model.axes == 3)
-    return form_in_planes(model, update, sweeps, kind)
+    return form_in_planes(model, update, sweeps, kind, cells)
         .value_or(form_in_planes(model, sweeps, std::end(blocks_of_passes)[-1]));
   // Steps have code for each phase of the rows. NVRTC inlines that of 350 operations by itself, and
   // does not that of 550.
@@ -271,20 +270,22 @@ int most_sweeps_of(const problem::Model& model, const PrintedUpdate& update) {
   const int by_operations = most_operations * 2 * cells_of_lane /
                             (operations_of(model) * std::max(2, layers.kept) * cells);
   int most = std::min({by_registers, by_columns, by_operations, most_sweeps_of_pass});
-  while (!is_flat && most > 1 && !form_in_planes(model, update, most, halocline::Norm::l2)) --most;
+  while (!is_flat && most > 1 &&
+         !form_in_planes(model, update, most, halocline::Norm::l2, model.cells))
+    --most;
   return most;
 }
 
-// On an H200: laplace on 16384x16384 cells in fp32 takes 106 us a sweep by 12 sweeps, with a max
-// norm of each 135 by 8; in fp64 205 by 8, with a norm 314 by 6
-// (bench/results/h200/gpu-passes.txt). heat_source on 4096x4096 was slower by 8 than by 4. In 3-D,
-// 512x512x512 cells in fp32, star7 runs at 905 GLUP/s by 3 sweeps and at 832 by 4; star13, whose
-// values do not fit in registers, at 369 by 2 and at 450 by one; box27, whose kernels were let have
-// as many operations as they need, at 278 by 2 and at 445.
+// On an H200: laplace on 16384x16384 cells in fp32 takes 100 us a sweep by 12 sweeps, with a max
+// norm of each 128 by 8; in fp64 197 by 8, with a max norm 277 by 7 and 289 by 6
+// (bench/results/h200/gpu-passes.txt), with L2 250 by 8 and 273 by 7. heat_source on 4096x4096 was
+// slower by 8 than by 4. In 3-D, 512x512x512 cells in fp32, star7 runs at 905 GLUP/s by 3 sweeps
+// and at 832 by 4; star13, whose values do not fit in registers, at 369 by 2 and at 450 by one;
+// box27, whose kernels were let have as many operations as they need, at 278 by 2 and at 445.
 int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update,
                         halocline::Norm kind) {
   const bool is_f32 = model.precision == Precision::f32, has_norm = kind != halocline::Norm::none;
-  int sweeps = is_f32 || !has_norm ? 8 : 7;
+  int sweeps = is_f32 || kind != halocline::Norm::max ? 8 : 7;
   if (is_f32 && !has_norm && update.operands.outputs.size() == 1) sweeps = 12;
   if (model.ghosts_change()) sweeps = 4;
   if (model.axes == 3) {
@@ -298,7 +299,7 @@ int suggested_sweeps_of(const problem::Model& model, const PrintedUpdate& update
 double redundant_in_pass(const problem::Model& model, const PrintedUpdate& update, int sweeps) {
   const int possible = std::min(sweeps, most_sweeps_of(model, update));
   const LayersOfPass layers(model, update);
-  const PassForm form = form_of(model, update, possible, halocline::Norm::none);
+  const PassForm form = form_of(model, update, possible, halocline::Norm::none, model.cells);
   return updates_per_cell(layers, form) - 1;
 }
 

@@ -70,9 +70,9 @@ struct SideWalks {
 };
 SideWalks side_walks_of(const problem::Model& model, const PrintedUpdate& update, int sweeps);
 
-/// Returns the shape of walks that should be the fastest.
+/// Returns the shape of walks that should be the fastest over so many cells.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
-                 halocline::Norm kind);
+                 halocline::Norm kind, const Int3& cells);
 
 /// Returns the source of passes' kernels: the update's, how its layers depend on each other, and
 /// its sides.
