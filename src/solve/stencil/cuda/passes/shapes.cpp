@@ -216,8 +216,9 @@ double updates_per_cell(const LayersOfPass& layers, const PassForm& form) {
 //   fp64 by 8                             1328   1219
 //   fp64 by 6, with a max norm             906    898
 // With fetched rows: fp32 without a norm 2670, not 2650, but with L2 1289, not 1491. With bare
-// steps: fp32 with L2 1737, not 1563, fp64 with a max norm 906, not 683, Gray-Scott (8192x8192)
-// with a max norm 630, not 606; but laplace (4096x4096) in fp32 with a max norm 1330, not 1510.
+// steps: fp32 with L2 1737, not 1563, fp64 with a max norm 906, not 683, Burgers (4096x4096, by 4)
+// 166, not 147; but laplace (4096x4096) in fp32 with a max norm 1330, not 1510, and Gray-Scott
+// (8192x8192) 588, not 606.
 // Updates that read coefficients or have several outputs were slower with more code: anisotropic
 // (4096x4096) at 353 with 3 rows ahead, at 385 with 2.
 PassForm form_of(const problem::Model& model, const PrintedUpdate& update, int sweeps,
