@@ -150,9 +150,10 @@ constexpr int cells_of_lane = 4;
 /// A block in 3-D.
 struct BlockOfPass {
   int rows, warps;
-  double cost;  ///< of a cell
+  double cost_f32, cost_f64;  ///< of a cell
 };
-constexpr BlockOfPass blocks_of_passes[] = {{2, 16, 1}, {3, 12, 1.03}, {2, 12, 0.96}, {2, 8, 1.2}};
+constexpr BlockOfPass blocks_of_passes[] = {
+    {2, 16, 1, 1}, {3, 12, 1.03, 1.03}, {2, 12, 0.96, 1}, {2, 8, 1.2, 1.2}};
 
 PassForm form_in_planes(const problem::Model& model, int sweeps, const BlockOfPass& block) {
   return {.sweeps = sweeps,
@@ -179,7 +180,8 @@ bool fits(const problem::Model& model, const LayersOfPass& layers, const PassFor
 /// Returns the form that should be the fastest over so many cells, on an H100 or H200: which
 /// computes the least that others store, and leaves the fewest multiprocessors without work. By 3
 /// sweeps in fp32 star7 runs on 512x512x512 cells at 991 GLUP/s with 16 warps of 2 rows and at 957
-/// with 12 of 3; laplace on 256x256x256 at 811 and 680, and at 939 with 12 of 2 (H200).
+/// with 12 of 3; laplace on 256x256x256 at 811 and 680, and at 939 with 12 of 2; in fp64 star7 on
+/// 256x128x256 on each of two at 538 with 16 of 2 and at 504 with 12 of 2 (H200).
 std::optional<PassForm> form_in_planes(const problem::Model& model, const PrintedUpdate& update,
                                        int sweeps, halocline::Norm kind, const Int3& cells) {
   constexpr int multiprocessors = 132;
@@ -192,7 +194,8 @@ std::optional<PassForm> form_in_planes(const problem::Model& model, const Printe
     if (!fits(model, layers, form, kind)) continue;
     const Division division =
         division_of(layers, side_walks_of(model, update, sweeps), form, region, multiprocessors);
-    const double cost = division.cost * block.rows * block.warps * block.cost;
+    const double cost = division.cost * block.rows * block.warps *
+                        (model.precision == Precision::f32 ? block.cost_f32 : block.cost_f64);
     if (!best || cost < least) best = form, least = cost;
   }
   return best;
