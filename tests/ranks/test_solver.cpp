@@ -11,6 +11,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +53,42 @@ TEST(Solver, StopsLaplaceWhereTheReferenceDoes) {
   ASSERT_TRUE(result.verification);
   EXPECT_TRUE(result.verification->passed) << result.verification->text;
 }
+
+#ifdef __SSE2__
+// As a library does that was built with -ffast-math, on all threads.
+void let_threads_flush_denormals(int threads, bool flush) {
+  constexpr unsigned flushes = 0x8040;
+#pragma omp parallel num_threads(threads)
+  _mm_setcsr(flush ? _mm_getcsr() | flushes : _mm_getcsr() & ~flushes);
+}
+
+TEST(Solver, KeepsDenormalNumbersWhereAProgramFlushesThem) {
+  SolveOptions options = small("laplace", {512, 256}, 3);
+  options.problem = Problem::from_text(R"toml(
+axes = 2
+cells = [512, 256]
+[fields.u]
+initial = "1e-40*(1 + x)"
+boundary = "periodic"
+[update]
+u = "0.25*(u[-1,0] + u[1,0] + u[0,-1] + u[0,1])"
+[stop]
+sweeps = 3
+)toml");
+  options.backend = "cpu";
+  options.precision = Precision::f32;
+  options.threads = 2;
+  const SolveResult expected = solve(world(), options);
+  EXPECT_GT(expected.sum, 1e-36);
+  let_threads_flush_denormals(options.threads, true);
+  const unsigned before = _mm_getcsr();
+  const SolveResult result = solve(world(), options);
+  EXPECT_EQ(_mm_getcsr(), before);
+  let_threads_flush_denormals(options.threads, false);
+  EXPECT_EQ(result.checksum, expected.checksum);
+  EXPECT_EQ(result.sum, expected.sum);
+}
+#endif
 
 TEST(Solver, RefusesOptionsThatDifferBetweenRanks) {
   if (world().size() < 2) GTEST_SKIP() << "one rank agrees with itself";

@@ -15,6 +15,7 @@
 #include "comm/collectives.hpp"
 #include "files/attempts.hpp"
 #include "machine/cores.hpp"
+#include "machine/keep_denormals.hpp"
 #include "problem/written.hpp"
 #include "program/copy_cells.hpp"
 #include "program/shares.hpp"
@@ -89,6 +90,7 @@ class SolveRun {
   Clock::time_point begun_ = Clock::now();
   solver::Target target_;
   stencil::SweepOptions sweep_options_;
+  std::optional<machine::KeepDenormals> keep_denormals_;
   std::unique_ptr<stencil::Sweep> sweep_;
   solver::Chosen chosen_;
   std::optional<solver::TrialOfPasses> trial_of_passes_;
@@ -160,6 +162,7 @@ void SolveRun::choose_execution() {
       .sweeps_per_pass = case_.sweeps_per_pass,
       .largest_part = solver::largest_part(case_, communicator_.size())};
   if (case_.norm != Norm::none && case_.norm_every > 1) sweep_options_.norms.push_back(Norm::none);
+  keep_denormals_.emplace(sweep_options_.threads);
   stencil::SweepOptions together = sweep_options_;
   together.communicator = &communicator_;
   comm::together(communicator_, [&] { sweep_ = target_.backend->make(*case_.model, together); });
@@ -504,6 +507,7 @@ SolveResult solve(const Communicator& communicator, const SolveOptions& options,
 }  // namespace
 
 SolveResult solve(const Communicator& communicator, const SolveOptions& options) {
+  const machine::KeepDenormals keep(1);
   comm::require_same(communicator, "options", solver::shared_options(options));
   if (!options.restart) return solve(communicator, options, problem_of(communicator, options), {});
   const auto restart = solver::find_restart(communicator, *options.restart);
