@@ -105,6 +105,20 @@ Info& fillable(Info* info, const char* type) {
   return given;
 }
 
+/// The same, to be filled by fill() alone: the caller may have an earlier version, or null.
+template <class Info>
+void check_fillable(const Info* info, const char* type) {
+  if (info != nullptr) check_size(info->struct_size, sizeof(Info), type, earlier_sizes<Info>);
+}
+
+/// Fills the members that the caller's version has; does nothing for null.
+template <class Info>
+void fill(Info* info, Info values) {
+  if (info == nullptr) return;
+  values.struct_size = info->struct_size;
+  std::memcpy(info, &values, values.struct_size);
+}
+
 /// Destroys the object of a handle and sets the handle to null.
 template <class Handle>
 halocline_status destroy(Handle** handle, const char* what) noexcept {

@@ -9,6 +9,7 @@ module halocline_solver
   private
 
   public :: halocline_array, halocline_parameter, halocline_option, halocline_result, halocline_solve
+  public :: halocline_progress, halocline_see_progress, halocline_wish_to_stop
   public :: halocline_write_checkpoint, halocline_read_checkpoint
 
   integer, parameter :: name_length = 80
@@ -54,7 +55,38 @@ module halocline_solver
     real(real64) :: setup_seconds = 0, compile_seconds = 0  ! the first includes the second
     real(real64) :: first_sweep_seconds = 0, loop_seconds = 0
     real(real64) :: glups = 0            ! thousand million updates a second, of all ranks
+    ! The report of `halocline solve` and its JSON, in which all else is; empty on ranks other than 0.
+    character(:), allocatable :: report, json
   end type
+
+  ! How far a run is.
+  type :: halocline_progress
+    integer(int64) :: sweep = 0, sweeps = 0       ! done, and in all
+    integer(int64) :: first = 0                   ! sweeps that an earlier run had done
+    real(real64) :: norm = 0                      ! the last one; NaN without any
+    real(real64) :: seconds = 0, glups = 0
+    integer(int64) :: saved = -1                  ! that the run's newest checkpoint has; -1 without any
+  end type
+
+  abstract interface
+    ! Called on rank 0 during the sweeps, at most every 0.5 s.
+    subroutine halocline_see_progress(progress)
+      import
+      type(halocline_progress), intent(in) :: progress
+    end subroutine
+    ! Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must be
+    ! cheap. If it is true on any rank the run ends between two sweeps that all ranks agree on, after
+    ! a checkpoint if there is a folder for it.
+    logical function halocline_wish_to_stop()
+    end function
+  end interface
+
+  type :: callbacks
+    procedure(halocline_see_progress), pointer, nopass :: on_progress => null()
+    procedure(halocline_wish_to_stop), pointer, nopass :: stop_request => null()
+  end type
+  character(kind=c_char), target :: stop_reason(12) = &
+    ['t', 'h', 'e', ' ', 'p', 'r', 'o', 'g', 'r', 'a', 'm', c_null_char]
 
   ! The structs of solver.h.
 
@@ -81,6 +113,15 @@ module halocline_solver
     type(c_ptr) :: options = c_null_ptr
     integer(c_int) :: option_count = 0
     type(c_ptr) :: report = c_null_ptr, json = c_null_ptr
+    type(c_funptr) :: on_progress = c_null_funptr, stop_request = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type
+
+  type, bind(c) :: c_progress
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: sweep = 0, sweeps = 0, first = 0
+    real(c_double) :: norm = 0, seconds = 0, glups = 0
+    integer(c_int64_t) :: saved = 0
   end type
 
   type, bind(c) :: c_result
@@ -92,6 +133,7 @@ module halocline_solver
     real(c_double) :: sum = 0
     real(c_double) :: setup_seconds = 0, compile_seconds = 0
     real(c_double) :: first_sweep_seconds = 0, loop_seconds = 0, glups = 0
+    type(c_ptr) :: report = c_null_ptr, json = c_null_ptr
   end type
 
   type, bind(c) :: c_named_field
@@ -229,14 +271,48 @@ contains
     end do
   end function
 
+  ! The text at an address; empty for null.
+  function text_at(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer :: i
+    text = ''
+    if (.not. c_associated(address)) return
+    call c_f_pointer(address, letters, [c_strlen(address)])
+    text = repeat(' ', size(letters))
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+
+  ! The program's procedures as those of C, which get the callbacks.
+  subroutine tell_progress(at, user) bind(c)
+    type(c_progress), intent(in) :: at
+    type(c_ptr), value :: user
+    type(callbacks), pointer :: calls
+    call c_f_pointer(user, calls)
+    call calls%on_progress(halocline_progress(at%sweep, at%sweeps, at%first, at%norm, at%seconds, &
+                                              at%glups, at%saved))
+  end subroutine
+
+  type(c_ptr) function ask_to_stop(user) bind(c)
+    type(c_ptr), value :: user
+    type(callbacks), pointer :: calls
+    call c_f_pointer(user, calls)
+    ask_to_stop = c_null_ptr
+    if (calls%stop_request()) ask_to_stop = c_loc(stop_reason)
+  end function
+
   ! Solves a problem on the cells and the process grid of a grid; the problem says which of its axes
   ! are periodic. `problem` is the name of a built-in one or the path of a file; instead, `text` has
   ! the lines of a problem file, the same on every rank, and `problem` is what errors call it. Every
   ! call begins at time 0, with start values of the problem or of arrays. Options that are absent are
   ! the problem's, or chosen, as by `halocline solve`; report and json are files, '-' for standard
-  ! output. Collective. A result that is not finite is no error.
+  ! output. stop_request is for all ranks or for none. Collective. A result that is not finite is no
+  ! error.
   subroutine halocline_solve(grid, problem, text, arrays, parameters, options, report, json, &
-                             result, stat, errmsg)
+                             result, on_progress, stop_request, stat, errmsg)
     class(halocline_grid), intent(in) :: grid
     character(*), intent(in), optional :: problem
     character(*), intent(in), optional :: text(:)
@@ -245,8 +321,11 @@ contains
     type(halocline_option), intent(in), optional :: options(:)
     character(*), intent(in), optional :: report, json
     type(halocline_result), intent(out), optional :: result
+    procedure(halocline_see_progress), optional :: on_progress
+    procedure(halocline_wish_to_stop), optional :: stop_request
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(callbacks), target :: calls
     type(c_options) :: asked
     type(c_result) :: outcome
     type(c_text), target :: texts(4)
@@ -294,14 +373,26 @@ contains
     if (present(text)) asked%text = address_of(texts(2), joined(text))
     asked%report = address_of(texts(3), report, none='')
     asked%json = address_of(texts(4), json, none='')
+    if (present(on_progress)) then
+      calls%on_progress => on_progress
+      asked%on_progress = c_funloc(tell_progress)
+    end if
+    if (present(stop_request)) then
+      calls%stop_request => stop_request
+      asked%stop_request = c_funloc(ask_to_stop)
+    end if
+    asked%user = c_loc(calls)
 
     outcome%struct_size = c_sizeof(outcome)
     status = c_solve(grid%c_handle(), asked, outcome)
-    if (present(result)) &
+    if (present(result)) then
       result = halocline_result(outcome%sweeps, outcome%converged /= 0, outcome%diverged /= 0, &
                                 outcome%norm, outcome%checksum, outcome%sum, &
                                 outcome%setup_seconds, outcome%compile_seconds, &
                                 outcome%first_sweep_seconds, outcome%loop_seconds, outcome%glups)
+      result%report = text_at(outcome%report)
+      result%json = text_at(outcome%json)
+    end if
     call halocline_return_status(status, stat, errmsg)
   end subroutine
 
@@ -346,23 +437,12 @@ contains
     type(c_text), target :: texts(1), names(size(fields))
     type(c_named_field), target :: c_fields(size(fields))
     type(c_ptr) :: found
-    character(kind=c_char), pointer :: letters(:)
     integer(c_int) :: status
-    integer :: i
     call name_fields(fields, names, c_fields)
     found = c_null_ptr
     status = c_read_checkpoint(grid%c_handle(), c_loc(c_fields), int(size(fields), c_int), &
                                address_of(texts(1), path), found)
-    if (present(text)) then
-      text = ''
-      if (c_associated(found)) then
-        call c_f_pointer(found, letters, [c_strlen(found)])
-        text = repeat(' ', size(letters))
-        do i = 1, size(letters)
-          text(i:i) = letters(i)
-        end do
-      end if
-    end if
+    if (present(text)) text = text_at(found)
     call halocline_return_status(status, stat, errmsg)
   end subroutine
 

@@ -34,6 +34,16 @@ typedef struct halocline_option {
   const char* value;
 } halocline_option;
 
+/* How far a run is. */
+typedef struct halocline_progress {
+  size_t struct_size;    /* of the library that calls */
+  int64_t sweep, sweeps; /* done, and in all */
+  int64_t first;         /* sweeps that an earlier run had done */
+  double norm;           /* the last one; NaN without any */
+  double seconds, glups;
+  int64_t saved; /* sweeps that the newest checkpoint of this run has; -1 without any */
+} halocline_progress;
+
 typedef struct halocline_solve_options {
   size_t struct_size;
   const char* problem; /* name of a built-in problem, or path of a file */
@@ -48,10 +58,21 @@ typedef struct halocline_solve_options {
   const char* report; /* file for the report of `halocline solve`; "-" for
                          standard output; null: none */
   const char* json;   /* the same as JSON */
+  /* Called on rank 0 during the sweeps, at most every 0.5 s; or null. */
+  void (*on_progress)(const halocline_progress* progress, void* user);
+  /* Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must
+   * be cheap. Null is for all ranks or for none. If it returns a text on any rank, the reason, such
+   * as "SIGTERM", and not null, the run ends between two sweeps that all ranks agree on, after a
+   * checkpoint if there is a folder for it. The text is copied at once. */
+  const char* (*stop_request)(void* user);
+  void* user; /* the program's own, which both get */
 } halocline_solve_options;
 
-#define HALOCLINE_SOLVE_OPTIONS \
-  { sizeof(halocline_solve_options), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL }
+#define HALOCLINE_SOLVE_OPTIONS                                                               \
+  {                                                                                           \
+    sizeof(halocline_solve_options), NULL, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, \
+        NULL, NULL                                                                            \
+  }
 
 typedef struct halocline_solve_result {
   size_t struct_size;
@@ -64,18 +85,24 @@ typedef struct halocline_solve_result {
   double setup_seconds, compile_seconds; /* the first includes the second */
   double first_sweep_seconds, loop_seconds;
   double glups; /* thousand million updates a second, of all ranks */
+  /* The report of `halocline solve` and its JSON, in which all else is: norms, series, phases, how
+   * the run was chosen; docs/report.md lists the keys. Empty on ranks other than 0. The library
+   * owns them, and keeps them until the thread's next call of halocline_solve. */
+  const char* report;
+  const char* json;
 } halocline_solve_result;
 
 #define HALOCLINE_SOLVE_RESULT \
-  { sizeof(halocline_solve_result), 0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
+  { sizeof(halocline_solve_result), 0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, NULL, NULL }
 
 /* Solves a problem on the cells and the process grid of a grid; the problem defines which of its
  * axes are periodic. Every call begins at time 0, with start values of the problem or of arrays,
  * and allocates its own time levels; it keeps no reference to the arrays. `result` may be null.
  * Collective: options that differ between ranks are a usage error, except threads and proofs. Usage
  * also for mistakes in the problem, with line and column; unavailable, resource, communication and
- * device as the calls of halocline.h. If only a report could not be written, arrays and `result`
- * are filled all the same. A result that is not finite is no error. */
+ * device as the calls of halocline.h. If only something after the sweeps failed, a file that could
+ * not be written or the verification, arrays and `result` are filled all the same. A result that is
+ * not finite is no error. */
 halocline_status halocline_solve(const halocline_grid* grid, const halocline_solve_options* options,
                                  halocline_solve_result* result);
 

@@ -154,9 +154,62 @@ static void reports_are_written(void) {
   options.text = decay;
   CHECK(report_says(grid, options, "\"checksum\""));
   halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  OK(halocline_solve(grid, &options, &result));
+  CHECK((strstr(result.report, "result        3 sweeps") != NULL) == (rank == 0));
+  CHECK((strstr(result.json, "\"norm_history\"") != NULL) == (rank == 0));
   options.json = "no/such/folder/report.json";
   FAILS(halocline_solve(grid, &options, &result), USAGE, "no/such/folder");
   CHECK(result.sweeps == 3);
+  OK(halocline_grid_destroy(&grid));
+}
+
+struct seen {
+  int64_t sweep, stops;
+};
+
+static void see(const halocline_progress* progress, void* user) {
+  CHECK(rank == 0 && progress->struct_size == sizeof *progress);
+  CHECK(progress->sweep > 0 && progress->sweeps == 100000000 && progress->first == 0);
+  CHECK(progress->norm == 0 && progress->saved == -1 && progress->seconds > 0);
+  ((struct seen*)user)->sweep = progress->sweep;
+}
+
+static const char* stop_if_seen(void* user) {
+  struct seen* seen = user;
+  ++seen->stops;
+  return seen->sweep > 0 ? "seen" : NULL;
+}
+
+static void programs_see_progress_and_stop_runs(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  options.text = decay;
+  set(&options, "sweeps", "100000000");
+  set(&options, "norm_every", "1000");
+  struct seen seen = {0, 0};
+  options.on_progress = see;
+  options.stop_request = stop_if_seen;
+  options.user = &seen;
+  halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.sweeps >= seen.sweep && result.sweeps < 100000000 && seen.stops > 0);
+  CHECK((seen.sweep > 0) == (rank == 0));
+  CHECK((strstr(result.json, "\"stopped_by\": \"seen\"") != NULL) == (rank == 0));
+  OK(halocline_grid_destroy(&grid));
+}
+
+// Their structs end before on_progress and report.
+static void programs_of_an_earlier_version_solve(void) {
+  halocline_grid* grid = make_grid();
+  halocline_solve_options options = quick();
+  options.text = decay;
+  options.struct_size = offsetof(halocline_solve_options, on_progress);
+  memset(&options.on_progress, 0x55, sizeof options - options.struct_size);
+  halocline_solve_result result = HALOCLINE_SOLVE_RESULT;
+  result.struct_size = offsetof(halocline_solve_result, report);
+  OK(halocline_solve(grid, &options, &result));
+  CHECK(result.sweeps == 3 && result.report == NULL && result.json == NULL);
+  CHECK(result.struct_size == offsetof(halocline_solve_result, report));
   OK(halocline_grid_destroy(&grid));
 }
 
@@ -294,6 +347,8 @@ int main(int argc, char** argv) {
   arrays_are_start_and_result();
   texts_parameters_and_tolerances();
   reports_are_written();
+  programs_see_progress_and_stop_runs();
+  programs_of_an_earlier_version_solve();
   fields_lie_in_bricks();
   checkpoints_are_read_back();
   mistakes_have_texts();

@@ -1,10 +1,26 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! halocline_solve from a Fortran program: texts, parameters, arrays of the program, errors.
+module progress_of_runs
+  use halocline_solver
+  implicit none
+  type(halocline_progress) :: seen
+contains
+  subroutine see(progress)
+    type(halocline_progress), intent(in) :: progress
+    seen = progress
+  end subroutine
+
+  logical function stop_if_seen()
+    stop_if_seen = seen%sweep > 0
+  end function
+end module
+
 program fortran_solver_test
   use, intrinsic :: iso_fortran_env, only: error_unit, real32, real64, int64
   use mpi
   use halocline
   use halocline_solver
+  use progress_of_runs
   implicit none
   integer :: failures = 0, my_rank, ierror
   character(*), parameter :: decay(11) = [character(30) :: 'axes = 2', 'cells = [4, 4]', &
@@ -17,6 +33,7 @@ program fortran_solver_test
   call grid%create(MPI_COMM_WORLD, [26, 22])
   call arrays_are_start_and_result()
   call texts_and_parameters()
+  call programs_see_progress_and_stop_runs()
   call fields_lie_in_bricks()
   call checkpoints_are_read_back()
   call mistakes_have_texts()
@@ -76,6 +93,20 @@ contains
                          halocline_option('threads', 1)], result=result)
     call check(result%sweeps == 3 .and. result%converged, 'a tolerance stops a run')
     call check(abs(result%norm - 0.046875_real64) <= 0, 'the norm of the last sweep')
+  end subroutine
+
+  subroutine programs_see_progress_and_stop_runs()
+    type(halocline_result) :: result
+    call halocline_solve(grid, text=decay, options=[halocline_option('backend', 'cpu'), &
+                         halocline_option('threads', 1), halocline_option('sweeps', 100000000)], &
+                         result=result, on_progress=see, stop_request=stop_if_seen)
+    call check(seen%sweeps == 100000000 .and. seen%first == 0 .and. seen%saved == -1 .or. my_rank > 0, &
+               'how far the run is')
+    call check(result%sweeps >= seen%sweep .and. result%sweeps < 100000000, 'the run stopped')
+    call check((seen%sweep > 0) .eqv. (my_rank == 0), 'rank 0 saw progress')
+    call check((index(result%json, '"stopped_by": "the program"') > 0) .eqv. (my_rank == 0), &
+               'rank 0 has the report')
+    call check((index(result%report, 'stopped') > 0) .eqv. (my_rank == 0), 'and as a text')
   end subroutine
 
   subroutine fields_lie_in_bricks()

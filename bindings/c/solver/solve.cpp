@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -15,11 +16,18 @@ using namespace halocline;
 using binding::for_each;
 using binding::made;
 
-// Version 1. A later one adds members at the end, and earlier_sizes has the size before.
-static_assert(sizeof(halocline_solve_options) == 88);
-static_assert(sizeof(halocline_solve_result) == 88);
+// A later version adds members at the end of a struct, and earlier_sizes has its size before.
+static_assert(sizeof(halocline_solve_options) == 112);
+static_assert(sizeof(halocline_solve_result) == 104);
+static_assert(sizeof(halocline_progress) == 64);
+template <>
+inline constexpr std::array<std::size_t, 1> binding::earlier_sizes<halocline_solve_options>{88};
+template <>
+inline constexpr std::array<std::size_t, 1> binding::earlier_sizes<halocline_solve_result>{88};
 
 namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::usage, text); }
 
@@ -48,6 +56,17 @@ std::optional<std::string> text_or_none(const char* given) {
   return given == nullptr ? std::nullopt : std::optional<std::string>(given);
 }
 
+halocline_progress progress_from(const SolveOptions::Progress& progress) {
+  return {.struct_size = sizeof(halocline_progress),
+          .sweep = progress.sweep,
+          .sweeps = progress.sweeps,
+          .first = progress.first,
+          .norm = progress.norm.value_or(none),
+          .seconds = progress.seconds,
+          .glups = progress.glups,
+          .saved = progress.saved.value_or(-1)};
+}
+
 SolveOptions options_from(const halocline_solve_options& given) {
   SolveOptions options;
   options.problem = problem_from(given);
@@ -64,15 +83,30 @@ SolveOptions options_from(const halocline_solve_options& given) {
              const std::string what = "the value of option '" + name + "'";
              set_option(options, name, binding::text(option.value, what.c_str()));
            });
+  if (given.on_progress != nullptr)
+    options.on_progress = [call = given.on_progress, user = given.user](const auto& progress) {
+      const halocline_progress at = progress_from(progress);
+      call(&at, user);
+    };
+  if (given.stop_request != nullptr)
+    options.stop_request = [call = given.stop_request, user = given.user] {
+      return text_or_none(call(user)).value_or("");
+    };
   return options;
 }
 
-void put(const SolveResult& from, halocline_solve_result& to) {
+/// `texts` keeps those of the report.
+halocline_solve_result result_from(const SolveResult& from, std::array<std::string, 2>& texts,
+                                   bool has_report) {
+  halocline_solve_result to = HALOCLINE_SOLVE_RESULT;
+  texts = {};
+  if (has_report) texts = {text_of(from), json_of(from)};
+  to.report = texts[0].c_str();
+  to.json = texts[1].c_str();
   to.sweeps = from.sweeps;
   to.converged = from.converged ? 1 : 0;
   to.diverged = from.diverged || from.not_finite ? 1 : 0;
-  to.norm = from.norm_history.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                      : from.norm_history.back().second;
+  to.norm = from.norm_history.empty() ? none : from.norm_history.back().second;
   to.checksum = from.checksum;
   to.sum = from.sum;
   to.setup_seconds = from.setup_seconds;
@@ -80,6 +114,7 @@ void put(const SolveResult& from, halocline_solve_result& to) {
   to.first_sweep_seconds = from.first_sweep_seconds;
   to.loop_seconds = from.loop_seconds;
   to.glups = from.glups;
+  return to;
 }
 
 }  // namespace
@@ -89,10 +124,22 @@ halocline_status halocline_solve(const halocline_grid* grid, const halocline_sol
   return binding::guarded([&] {
     const halocline_grid& on = made(grid, "grid");
     const auto given = binding::checked(options, "halocline_solve_options");
-    if (result != nullptr) binding::fillable(result, "halocline_solve_result");
+    binding::check_fillable(result, "halocline_solve_result");
     const SolveOptions wanted = options_from(given);
-    const SolveResult solved = solve(on.communicator, on.grid, wanted);
-    if (result != nullptr) put(solved, *result);
+    thread_local std::array<std::string, 2> texts;
+    const auto put = [&](const SolveResult& solved) {
+      if (result == nullptr) return;
+      const bool is_first = on.communicator.rank() == 0;
+      binding::fill(result, result_from(solved, texts, is_first));
+    };
+    SolveResult solved;
+    try {
+      solved = solve(on.communicator, on.grid, wanted);
+    } catch (const IncompleteSolve& incomplete) {
+      put(incomplete.result());
+      throw;
+    }
+    put(solved);
     write_report(on.communicator, solved,
                  {.text = text_or_none(given.report), .json = text_or_none(given.json)});
   });
