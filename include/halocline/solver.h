@@ -106,6 +106,14 @@ typedef struct halocline_solve_result {
 halocline_status halocline_solve(const halocline_grid* grid, const halocline_solve_options* options,
                                  halocline_solve_result* result);
 
+/* Describes what halocline_solve would solve on that many ranks, with cells and process grid as
+ * options: `*json` gets an object with the problem's cells, fields, coefficients, parameters,
+ * sweeps and norm; docs/report.md lists the keys. The library owns the text, and keeps it until the
+ * thread's next call of this function. Arrays, reports and callbacks are not looked at. Not
+ * collective, and before MPI_Init too. Usage for what halocline_solve would refuse. */
+halocline_status halocline_describe_solve(const halocline_solve_options* options, int ranks,
+                                          const char** json);
+
 /* ---- checkpoints ---- */
 
 /* A field of the program by its name in a file: letters, digits, '_', '-', '.', 64 at most. */

@@ -334,5 +334,8 @@ void write_report(const Communicator& communicator, const SolveResult& result,
 /// Throws the usage errors that solve() would throw on this number of ranks. Needs no MPI; not
 /// collective.
 void check(const SolveOptions& options, int ranks);
+/// Returns what solve() would solve, as JSON: problem, cells, fields, coefficients, parameters,
+/// stop; docs/report.md lists the keys. Throws as check().
+std::string description_of(const SolveOptions& options, int ranks);
 
 }  // namespace halocline

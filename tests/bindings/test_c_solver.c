@@ -213,6 +213,22 @@ static void programs_of_an_earlier_version_solve(void) {
   OK(halocline_grid_destroy(&grid));
 }
 
+static void solves_are_described(void) {
+  halocline_solve_options options = quick();
+  options.problem = "gray_scott";
+  set(&options, "cells", "32x16");
+  const char* json = NULL;
+  OK(halocline_describe_solve(&options, 2, &json));
+  CHECK(strstr(json, "\"cells\": [32, 16]") != NULL);
+  CHECK(strstr(json, "\"fields\": [\"u\", \"v\"]") != NULL);
+  CHECK(strstr(json, "\"value\": 0.16") != NULL);
+  FAILS(halocline_describe_solve(&options, 2, NULL), USAGE, "null pointer");
+  FAILS(halocline_describe_solve(&options, 100000, &json), USAGE, "ranks");
+  set(&options, "cells", NULL);
+  options.text = "axes = 2\ncolour = 1\n";
+  FAILS(halocline_describe_solve(&options, 1, &json), USAGE, "gray_scott:2");
+}
+
 static void fields_lie_in_bricks(void) {
   halocline_grid* grid = make_grid();
   halocline_solve_options options = quick();
@@ -347,6 +363,7 @@ int main(int argc, char** argv) {
   arrays_are_start_and_result();
   texts_parameters_and_tolerances();
   reports_are_written();
+  solves_are_described();
   programs_see_progress_and_stop_runs();
   programs_of_an_earlier_version_solve();
   fields_lie_in_bricks();

@@ -70,8 +70,6 @@ halocline_progress progress_from(const SolveOptions::Progress& progress) {
 SolveOptions options_from(const halocline_solve_options& given) {
   SolveOptions options;
   options.problem = problem_from(given);
-  for_each(given.arrays, given.array_count, "the list of arrays",
-           [&](const auto& array) { options.arrays.push_back(array_from(array)); });
   for_each(given.parameters, given.parameter_count, "the list of parameters",
            [&](const halocline_parameter& parameter) {
              options.parameters.emplace_back(
@@ -83,6 +81,12 @@ SolveOptions options_from(const halocline_solve_options& given) {
              const std::string what = "the value of option '" + name + "'";
              set_option(options, name, binding::text(option.value, what.c_str()));
            });
+  return options;
+}
+
+void add_arrays_and_callbacks(const halocline_solve_options& given, SolveOptions& options) {
+  for_each(given.arrays, given.array_count, "the list of arrays",
+           [&](const auto& array) { options.arrays.push_back(array_from(array)); });
   if (given.on_progress != nullptr)
     options.on_progress = [call = given.on_progress, user = given.user](const auto& progress) {
       const halocline_progress at = progress_from(progress);
@@ -92,7 +96,6 @@ SolveOptions options_from(const halocline_solve_options& given) {
     options.stop_request = [call = given.stop_request, user = given.user] {
       return text_or_none(call(user)).value_or("");
     };
-  return options;
 }
 
 /// `texts` keeps those of the report.
@@ -125,7 +128,8 @@ halocline_status halocline_solve(const halocline_grid* grid, const halocline_sol
     const halocline_grid& on = made(grid, "grid");
     const auto given = binding::checked(options, "halocline_solve_options");
     binding::check_fillable(result, "halocline_solve_result");
-    const SolveOptions wanted = options_from(given);
+    SolveOptions wanted = options_from(given);
+    add_arrays_and_callbacks(given, wanted);
     thread_local std::array<std::string, 2> texts;
     const auto put = [&](const SolveResult& solved) {
       if (result == nullptr) return;
@@ -142,5 +146,16 @@ halocline_status halocline_solve(const halocline_grid* grid, const halocline_sol
     put(solved);
     write_report(on.communicator, solved,
                  {.text = text_or_none(given.report), .json = text_or_none(given.json)});
+  });
+}
+
+halocline_status halocline_describe_solve(const halocline_solve_options* options, int ranks,
+                                          const char** json) {
+  return binding::guarded([&] {
+    thread_local std::string kept;
+    const char*& text = binding::required(json, "the address for the description");
+    kept =
+        description_of(options_from(binding::checked(options, "halocline_solve_options")), ranks);
+    text = kept.c_str();
   });
 }

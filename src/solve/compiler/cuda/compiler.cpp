@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/compiler.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -57,6 +59,13 @@ struct Loaded {
   std::string why_not;
 };
 
+/// NVRTC opens a library of its own by the name alone, which the loader does not find in the folder
+/// of a Python package. One that is loaded already needs no folder.
+void load_builtins(const Nvrtc& nvrtc) {
+  const std::filesystem::path folder = std::filesystem::path(nvrtc.path).parent_path();
+  ::dlopen((folder / ("libnvrtc-builtins.so." + nvrtc.version)).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 /// Takes the first file for the driver's CUDA version, or an earlier one.
 Loaded load() {
   const auto [wanted, files] = find_compiler(device::gpus().driver, current_variables());
@@ -82,6 +91,7 @@ Loaded load() {
   symbols.find("nvrtcGetPTX", nvrtc.ptx);
   opened.problem = symbols.problem();
   if (!opened.problem.empty()) return {std::nullopt, why_not(wanted, opened)};
+  load_builtins(nvrtc);
   return {std::move(nvrtc), ""};
 }
 
