@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays.
+"""Halos between the ranks of a structured-grid code, for your own NumPy, CuPy and PyTorch arrays,
+and solves of stencil problems.
 
     import numpy as np
     import halocline as hc
@@ -29,6 +30,8 @@ from halocline.exchange import Exchange
 from halocline.gpu import Gpu, bind_gpu
 from halocline.grid import Grid
 from halocline.launcher import launch
+from halocline.result import Result
+from halocline.solver import Problem, Progress, check, solve
 
 __all__ = [
     "CommunicationError",
@@ -38,9 +41,14 @@ __all__ = [
     "Gpu",
     "Grid",
     "InternalError",
+    "Problem",
+    "Progress",
     "ResourceError",
+    "Result",
     "UnavailableError",
     "UsageError",
     "bind_gpu",
+    "check",
     "launch",
+    "solve",
 ]

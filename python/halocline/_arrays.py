@@ -135,6 +135,16 @@ def number_of(stream: Any, on_gpu: bool) -> int:
     return int(stream) or _c.CUDA_DEFAULT_STREAM
 
 
+def finish_work_on(array: Any) -> None:
+    """Waits for what is queued on the current stream of an array's library."""
+    library = library_of(array)
+    module = sys.modules.get(library)
+    if library == "cupy" and module is not None:
+        module.cuda.get_current_stream().synchronize()
+    elif library == "torch" and module is not None:
+        module.cuda.current_stream(array.device).synchronize()
+
+
 def zeros(shape: tuple[int, ...], halo_before: int, dtype: Any, like: Any) -> Any:
     """Returns an array of zeros of the library of `like`: its name, its module, or an array of it. In GPU memory rows
     have gaps between them, so that the first owned cell of each is at a multiple of 128 bytes."""

@@ -101,6 +101,74 @@ class DeviceInfo(_Sized):
     ]
 
 
+class SolveArray(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("field", Handle), ("use", c.c_char_p)]
+
+
+class Parameter(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("value", c.c_double)]
+
+
+class Option(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("value", c.c_char_p)]
+
+
+class Progress(c.Structure):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("sweep", c.c_int64),
+        ("sweeps", c.c_int64),
+        ("first", c.c_int64),
+        ("norm", c.c_double),
+        ("seconds", c.c_double),
+        ("glups", c.c_double),
+        ("saved", c.c_int64),
+    ]
+
+
+OnProgress = c.CFUNCTYPE(None, c.POINTER(Progress), c.c_void_p)
+#: Its result is the address of a text that lives on: ctypes would lose that of bytes.
+StopRequest = c.CFUNCTYPE(c.c_void_p, c.c_void_p)
+
+
+class SolveOptions(_Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("problem", c.c_char_p),
+        ("text", c.c_char_p),
+        ("arrays", c.POINTER(SolveArray)),
+        ("array_count", c.c_int),
+        ("parameters", c.POINTER(Parameter)),
+        ("parameter_count", c.c_int),
+        ("options", c.POINTER(Option)),
+        ("option_count", c.c_int),
+        ("report", c.c_char_p),
+        ("json", c.c_char_p),
+        ("on_progress", OnProgress),
+        ("stop_request", StopRequest),
+        ("user", c.c_void_p),
+    ]
+
+
+class SolveResult(_Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("sweeps", c.c_int64),
+        ("converged", c.c_int),
+        ("diverged", c.c_int),
+        ("norm", c.c_double),
+        ("checksum", c.c_uint64),
+        ("sum", c.c_double),
+        ("setup_seconds", c.c_double),
+        ("compile_seconds", c.c_double),
+        ("first_sweep_seconds", c.c_double),
+        ("loop_seconds", c.c_double),
+        ("glups", c.c_double),
+        ("report", c.c_char_p),
+        ("json", c.c_char_p),
+    ]
+
+
 _PARAMETERS: dict[str, tuple[Any, ...]] = {
     "bind_device": (c.c_int, c.POINTER(DeviceInfo)),
     "grid_create": (c.c_int, c.POINTER(GridOptions), c.POINTER(Handle)),
@@ -119,6 +187,10 @@ _PARAMETERS: dict[str, tuple[Any, ...]] = {
     "exchange_progress": (Handle, c.POINTER(c.c_int)),
     "exchange_finish": (Handle, c.c_void_p),
 }
+_OF_SOLVER: dict[str, tuple[Any, ...]] = {
+    "solve": (Handle, c.POINTER(SolveOptions), c.POINTER(SolveResult)),
+    "describe_solve": (c.POINTER(SolveOptions), c.c_int, c.POINTER(c.c_char_p)),
+}
 
 
 #: Called in each step: who calls them passes values of their types, the queue as one of ctypes, too, and looks at the
@@ -127,12 +199,12 @@ _IN_LOOPS = ("exchange_start_at", "exchange_run_at", "exchange_finish")
 
 
 class Interface:
-    """The functions, without "halocline_"; a status other than ok raises its error, but of those in loops."""
+    """A library's functions, without "halocline_"; a status other than ok raises its error, but of those in loops."""
 
-    def __init__(self, library: c.CDLL) -> None:
+    def __init__(self, library: c.CDLL, functions: dict[str, tuple[Any, ...]]) -> None:
         self._last_error = library.halocline_last_error
         self._last_error.restype = c.c_char_p
-        for name, parameters in _PARAMETERS.items():
+        for name, parameters in functions.items():
             function = getattr(library, "halocline_" + name)
             function.restype = c.c_int
             if name not in _IN_LOOPS:
@@ -157,4 +229,10 @@ class Interface:
 @functools.cache
 def interface() -> Interface:
     """Loads the library of the MPI that mpi4py has started, at the first call."""
-    return Interface(_library.load())
+    return Interface(_library.load(), _PARAMETERS)
+
+
+@functools.cache
+def solver() -> Interface:
+    """The same of the solver's library, which has the functions of the other one at hand."""
+    return Interface(_library.load_solver(), _OF_SOLVER)

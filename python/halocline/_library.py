@@ -12,7 +12,7 @@ from halocline.errors import UnavailableError
 
 #: A file to load instead of the package's own.
 VARIABLE = "HALOCLINE_LIBRARY"
-_SONAME = "libhalocline.so.0.1"
+_CORE, _SOLVER = "libhalocline.so.0.1", "libhalocline_solver.so.0.1"
 
 
 def loaded_mpis() -> list[str]:
@@ -45,13 +45,24 @@ def beside(name: str) -> pathlib.Path:
 
 def load() -> ctypes.CDLL:
     """Loads the library of this process's MPI."""
-    of_mpi = family()
     named = os.environ.get(VARIABLE)
-    file = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "lib" / of_mpi / _SONAME
+    return _loaded(pathlib.Path(named) if named else pathlib.Path(__file__).parent / "lib" / family() / _CORE)
+
+
+def load_solver() -> ctypes.CDLL:
+    """Loads the solver's library, which is beside that of load()."""
+    load()
+    named = os.environ.get(VARIABLE)
+    folder = pathlib.Path(named).parent if named else pathlib.Path(__file__).parent / "lib" / family()
+    return _loaded(folder / _SOLVER)
+
+
+def _loaded(file: pathlib.Path) -> ctypes.CDLL:
+    of_mpi = family()
     try:
         return ctypes.CDLL(str(file))
     except OSError as error:
-        where = f" ({VARIABLE})" if named else ""
+        where = f" ({VARIABLE})" if VARIABLE in os.environ else ""
         mpi = ", ".join(loaded_mpis()) or "in no library of its own"
         raise UnavailableError(
             f"{file}{where} cannot be loaded: {error}; MPI is {mpi}, and the library must be built for {of_mpi}"

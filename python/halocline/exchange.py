@@ -79,20 +79,7 @@ class Exchange:
             )
         if layout.on_gpu != (self._layouts[0].on_gpu if self._layouts else layout.on_gpu):
             raise UsageError(f"{name} is in {'GPU' if layout.on_gpu else 'host'} memory, array 0 is not")
-        item = layout.element_bytes
-        if any(stride % item for stride in layout.strides):
-            raise UsageError(f"{name} has strides of {layout.strides} bytes, which are no multiples of {item}")
-        options = _c.FieldOptions(
-            name=name.encode(),
-            element_bytes=item,
-            components=1,
-            halo=widths_of(grid.halo),
-            memory=b"auto" if layout.on_gpu else b"host",
-        )
-        for axis, (extent, stride) in enumerate(zip(reversed(layout.shape), reversed(layout.strides))):
-            options.extents[axis], options.strides[axis] = extent, stride // item
-        field = _c.Handle()
-        _c.interface().field_wrap(grid._handle, address, options, field)
+        field = grid._field(name, address, layout, grid.halo)
         self._layouts.append(layout)
         assert field.value is not None
         return field.value

@@ -133,6 +133,24 @@ class Grid:
     def _reach(self, reach: int | Sequence[int | Sequence[int]] | None) -> _c.Widths | None:
         return None if reach is None else widths_of(sides_of(reach, len(self.cells), "reach"))
 
+    def _field(self, name: str, address: int, layout: _arrays.Layout, halo: Sides) -> _c.Handle:
+        """Returns an array as a field of the C interface, which the caller destroys."""
+        item = layout.element_bytes
+        if any(stride % item for stride in layout.strides):
+            raise UsageError(f"{name} has strides of {layout.strides} bytes, which are no multiples of {item}")
+        options = _c.FieldOptions(
+            name=name.encode(),
+            element_bytes=item,
+            components=1,
+            halo=widths_of(halo),
+            memory=b"auto" if layout.on_gpu else b"host",
+        )
+        for axis, (extent, stride) in enumerate(zip(reversed(layout.shape), reversed(layout.strides))):
+            options.extents[axis], options.strides[axis] = extent, stride // item
+        field = _c.Handle()
+        _c.interface().field_wrap(self._handle, address, options, field)
+        return field
+
     def zeros(self, dtype: Any = "float64", like: Any = "numpy") -> Any:
         """Returns an array of this rank's part, halo included, all zero: of NumPy, CuPy or PyTorch, as `like` names
         ("numpy", "cupy", "torch", "torch:cpu") or is. In GPU memory each row's first owned cell is at a multiple of

@@ -7,7 +7,8 @@ import re
 
 from halocline import _c, errors
 
-HEADER = (pathlib.Path(__file__).parents[2] / "include" / "halocline" / "halocline.h").read_text(encoding="utf-8")
+INCLUDE = pathlib.Path(__file__).parents[2] / "include" / "halocline"
+HEADER = "".join((INCLUDE / name).read_text(encoding="utf-8") for name in ("halocline.h", "solver.h"))
 CODE = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL)
 STRUCTURES = {
     "box": _c.Box,
@@ -18,6 +19,12 @@ STRUCTURES = {
     "exchange_options": _c.ExchangeOptions,
     "exchange_info": _c.ExchangeInfo,
     "device_info": _c.DeviceInfo,
+    "solve_array": _c.SolveArray,
+    "parameter": _c.Parameter,
+    "option": _c.Option,
+    "progress": _c.Progress,
+    "solve_options": _c.SolveOptions,
+    "solve_result": _c.SolveResult,
 }
 TYPES = {
     "size_t": ctypes.c_size_t,
@@ -29,6 +36,14 @@ TYPES = {
     "halocline_box": _c.Box,
     "halocline_widths": _c.Widths,
     "const halocline_widths*": ctypes.POINTER(_c.Widths),
+    "uint64_t": ctypes.c_uint64,
+    "void*": ctypes.c_void_p,
+    "halocline_field*": _c.Handle,
+    "const halocline_solve_array*": ctypes.POINTER(_c.SolveArray),
+    "const halocline_parameter*": ctypes.POINTER(_c.Parameter),
+    "const halocline_option*": ctypes.POINTER(_c.Option),
+    "void (*)(const halocline_progress* progress, void* user)": _c.OnProgress,
+    "const char* (*)(void* user)": _c.StopRequest,
 }
 
 
@@ -36,7 +51,11 @@ def members_of(name):
     body = re.search(rf"typedef struct halocline_{name} {{(.*?)}} halocline_{name};", CODE, re.DOTALL)[1]
     members = []
     for line in filter(None, (one.strip() for one in body.split(";"))):
-        kind, names = re.match(r"((?:const )?\w+\*?)\s*(.*)", " ".join(line.split())).groups()
+        line = " ".join(line.split())
+        if function := re.match(r"(.*\(\*)(\w+)(\).*)", line):
+            members.append((function[2], TYPES[function[1] + function[3]]))
+            continue
+        kind, names = re.match(r"((?:const )?\w+\*?)\s*(.*)", line).groups()
         for one in names.split(","):
             member, extent = re.match(r"\s*(\w+)(?:\[(\d+)\])?$", one).groups()
             members.append((member, TYPES[kind] * int(extent) if extent else TYPES[kind]))
@@ -49,7 +68,7 @@ def test_structures_are_those_of_the_header():
 
 
 def test_functions_take_what_the_header_says():
-    for name, parameters in _c._PARAMETERS.items():
+    for name, parameters in {**_c._PARAMETERS, **_c._OF_SOLVER}.items():
         declared = re.search(rf"halocline_status halocline_{name}\((.*?)\);", CODE, re.DOTALL)[1].split(",")
         assert len(declared) == len(parameters), name
         for text, kind in zip(declared, parameters):

@@ -213,11 +213,6 @@ void name_arrays(const SolveOptions& options, Case& the_case) {
   const Model& model = *the_case.model;
   if (options.process_grid.axes() == 0)
     refuse("arrays of the program need the grid that they are on; give it to solve()");
-  // Rank 0 computes these runs alone, and has a part of the arrays.
-  for (const auto& [extra, option] :
-       {std::pair(options.verify, "verify"), std::pair(options.baseline, "baseline")})
-    if (extra == SolveOptions::Extra::yes)
-      refuse("option '{}' cannot start from arrays of the program; leave it out", option);
   const auto add = [](Case::OwnArrays& arrays, std::size_t index,
                       const SolveOptions::Array& array) {
     if (!arrays.emplace(index, array.cells).second)
@@ -242,6 +237,12 @@ void name_arrays(const SolveOptions& options, Case& the_case) {
     }
     if (array.use != Use::start) add(the_case.result_arrays, field, array);
   }
+  // Rank 0 computes these runs alone, and has a part of the arrays.
+  if (the_case.start_arrays.empty() && the_case.coefficient_arrays.empty()) return;
+  for (const auto& [extra, option] :
+       {std::pair(options.verify, "verify"), std::pair(options.baseline, "baseline")})
+    if (extra == SolveOptions::Extra::yes)
+      refuse("option '{}' cannot start from arrays of the program; leave it out", option);
 }
 
 /// Refuses options without those that they are about.

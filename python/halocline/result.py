@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a solve returns."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class Result(Mapping[str, Any]):
+    """The arrays of a solve by the names of fields, of this rank's part, and its report: the same on every rank."""
+
+    def __init__(
+        self,
+        text: str,
+        report: dict[str, Any],
+        arrays: dict[str, Any],
+        inner: dict[str, Any],
+        owned: tuple[slice, ...],
+        problem: dict[str, Any],
+    ) -> None:
+        self._text = text
+        #: The report of `halocline solve --json`, as docs/report.md lists it: sizes there are x first.
+        self.report: dict[str, Any] = report
+        self._arrays = arrays
+        self._inner = inner  # without a halo
+        #: This rank's cells, as slices of the whole domain.
+        self.owned = owned
+        #: What was solved, as check() returns it.
+        self.problem: dict[str, Any] = problem
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps done, those of an earlier run among them."""
+        return int(self.report["sweeps"])
+
+    @property
+    def converged(self) -> bool:
+        """Whether the norm met the tolerance."""
+        return bool(self.report["converged"])
+
+    @property
+    def checksum(self) -> int:
+        """Of the first field: the same bits have the same one, however the cells are split."""
+        return int(self.report["checksum"], 16)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Of the set-up, the first sweep, the others ("loop"), and in all."""
+        return dict(self.report["seconds"])
+
+    @property
+    def glups(self) -> float:
+        """Thousand million updates a second, of all ranks."""
+        return float(self.report["glups"])
+
+    @property
+    def norms(self) -> Any:
+        """An array of (sweep, norm)."""
+        import numpy
+
+        return numpy.array(self.report["norm_history"], dtype=float).reshape(-1, 2)
+
+    @property
+    def series(self) -> dict[str, Any]:
+        """Arrays of the sums and probes over time by their names, and "sweep"; empty without any."""
+        import numpy
+
+        series = self.report["series"]
+        if series is None:
+            return {}
+        columns = numpy.array(series["rows"], dtype=float).reshape(-1, 1 + len(series["names"])).T
+        return {"sweep": columns[0].astype(int), **dict(zip(series["names"], columns[1:]))}
+
+    def coordinates(self) -> tuple[Any, ...]:
+        """Returns the coordinates of this rank's cells along each axis, in the order of the arrays'."""
+        import numpy
+
+        ends = zip(self.owned, self.problem["lower"], self.problem["spacing"])
+        return tuple(lower + (numpy.arange(own.start, own.stop) + 0.5) * spacing for own, lower, spacing in ends)
+
+    def to_xarray(self) -> Any:
+        """Returns a Dataset of xarray's of this rank's part, with coordinates."""
+        import xarray
+
+        names = "zyx"[3 - len(self.owned) :]
+        return xarray.Dataset(
+            {name: (tuple(names), array) for name, array in self._inner.items()},
+            coords=dict(zip(names, self.coordinates())),
+            attrs={"problem": self.report["problem"], "sweeps": self.sweeps},
+        )
+
+    def __getitem__(self, field: str) -> Any:
+        return self._arrays[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<halocline.Result of {self.report['problem']}, {self.sweeps} sweeps>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"

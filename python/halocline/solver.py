@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solves stencil problems, as `halocline solve` does."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from halocline import _arrays, _c, _mpi
+from halocline.errors import UnavailableError, UsageError
+from halocline.grid import Grid, Sides
+from halocline.result import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """The text of a problem file; errors call it `name`. Built-in problems and files need none: their names and paths
+    will do."""
+
+    text: str
+    name: str = "text"
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    sweep: int  #: done
+    sweeps: int  #: in all
+    first: int  #: that an earlier run had done
+    norm: float | None  #: the last one
+    seconds: float
+    glups: float  #: thousand million updates a second
+    saved: int | None  #: sweeps that the run's newest checkpoint has
+
+
+#: Options whose values go along the axes: in the order of an array's here, x first there.
+_ALONG_AXES = ("cells", "cells_per_rank", "process_grid")
+_GIVEN_BY_GRID = ("cells", "cells_per_rank", "process_grid")
+
+
+def _words(name: str, value: Any) -> Iterator[str]:
+    """Yields an option's value as words of the command line."""
+    if isinstance(value, bool):
+        yield "yes" if value else "no"
+    elif isinstance(value, str):
+        yield value
+    elif name in _ALONG_AXES and isinstance(value, Iterable):
+        yield "x".join(str(one) for one in reversed(list(value)))
+    elif isinstance(value, Iterable):
+        for one in value:
+            yield from _words(name, one)
+    else:
+        yield repr(value) if isinstance(value, float) else str(value)
+
+
+class _Request:
+    """The options of a solve for the C interface, which live as long as this does."""
+
+    def __init__(
+        self, problem: str | Problem, parameters: Mapping[str, float], options: Mapping[str, Any], **members: Any
+    ) -> None:
+        if not isinstance(parameters, Mapping):
+            raise UsageError(f"parameters= takes a dictionary, as {{'D': 0.2}}, not {parameters!r}")
+        words = [(name, word) for name, value in options.items() if value is not None for word in _words(name, value)]
+        self._options = (_c.Option * len(words))()
+        for number, (name, word) in enumerate(words):
+            self._options[number] = _c.Option(name.encode(), word.encode())
+        self._parameters = (_c.Parameter * len(parameters))()
+        for number, (name, value) in enumerate(parameters.items()):
+            self._parameters[number] = _c.Parameter(name.encode(), value)
+        self.c = _c.SolveOptions(
+            problem=(problem.name if isinstance(problem, Problem) else problem).encode(),
+            text=problem.text.encode() if isinstance(problem, Problem) else None,
+            options=self._options,
+            option_count=len(words),
+            parameters=self._parameters,
+            parameter_count=len(parameters),
+            **members,
+        )
+
+
+def check(
+    problem: str | Problem, *, ranks: int = 1, parameters: Mapping[str, float] | None = None, **options: Any
+) -> dict[str, Any]:
+    """Returns what solve() would solve with these options on `ranks` ranks: cells, fields, coefficients, parameters,
+    precision, sweeps and norm. Along axes values are in the order of an array's axes. UsageError for what it would
+    refuse: for mistakes in the problem with line and column. Not collective."""
+    _mpi.communicator(None)
+    text = ctypes.c_char_p()
+    request = _Request(problem, parameters or {}, options)
+    _c.solver().describe_solve(request.c, ranks, text)
+    assert text.value is not None
+    described: dict[str, Any] = json.loads(text.value)
+    for name in ("cells", "periodic", "lower", "spacing"):
+        described[name] = tuple(reversed(described[name]))
+    return described
+
+
+def solve(
+    problem: str | Problem,
+    *,
+    grid: Grid | None = None,
+    comm: Any = None,
+    arrays: Mapping[str, Any] | None = None,
+    like: Any = "numpy",
+    parameters: Mapping[str, float] | None = None,
+    progress: bool | Callable[[Progress], None] = False,
+    **options: Any,
+) -> Result:
+    """Solves a problem: the name of a built-in one, the path of a file, or a Problem.
+
+        result = halocline.solve("heat", cells=(512, 512), sweeps=1000)
+        result["u"]                       # this rank's part
+
+    grid: on its cells and process grid; by default a grid of `cells` or of the problem's, over `comm`, the world.
+    arrays: yours by the names of fields and coefficients, of this rank's part, with the grid's halo or with none:
+    fields begin with their values and get the result. ("start", array) and ("result", array) do one of these. Fields
+    without an array get one of the library that `like` names. parameters: instead of the problem's values.
+    progress: True for a bar (by tqdm, on rank 0), or a function that is called with a Progress on rank 0.
+    Options are those of the command by their names in docs/options.md: sweeps=100, norm="max", tolerance=1e-6,
+    precision="f32", output=["u.npy", "u.png"], verify=True, sums=["u"].
+
+    Collective. Ctrl-C on any rank ends the run between two sweeps, after a checkpoint if there is a folder for it, and
+    is a KeyboardInterrupt there. UsageError for mistakes, as check(); a result that is not finite is no error.
+    """
+    given = parameters or {}
+    if grid is None:
+        world = _mpi.communicator(comm)
+        described = check(problem, ranks=world.Get_size(), parameters=given, **options)
+        split = {name: options.pop(name, None) for name in _GIVEN_BY_GRID}
+        with Grid(described["cells"], comm=world, process_grid=split["process_grid"]) as made:
+            return _solve(problem, made, described, arrays or {}, like, given, progress, options)
+    if comm is not None:
+        raise UsageError("a grid has its communicator; leave comm= out")
+    for name in _GIVEN_BY_GRID:
+        if options.get(name) is not None:
+            raise UsageError(f"a grid has its cells and process grid; leave {name}= out")
+    on_grid = {"cells": grid.cells, "process_grid": grid.process_grid}
+    described = check(problem, ranks=grid.ranks, parameters=given, **on_grid, **options)
+    return _solve(problem, grid, described, arrays or {}, like, given, progress, options)
+
+
+def _solve(
+    problem: str | Problem,
+    grid: Grid,
+    described: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    like: Any,
+    parameters: Mapping[str, float],
+    progress: bool | Callable[[Progress], None],
+    options: Mapping[str, Any],
+) -> Result:
+    known = [*described["fields"], *described["coefficients"]]
+    for name in arrays:
+        if name not in known:
+            raise UsageError(f"the problem has no field or coefficient '{name}'; it has: {', '.join(known)}")
+    uses = {name: one if isinstance(one, tuple) else ("both", one) for name, one in arrays.items()}
+    own = tuple(one.stop - one.start for one in grid.owned)
+    dtype = "float32" if described["precision"] == "f32" else "float64"
+    for name in described["fields"]:
+        if name not in uses:
+            uses[name] = ("result", _arrays.zeros(own, 0, dtype, like))
+
+    calls = _Calls(grid, progress)
+    outcome = _c.SolveResult()
+    with contextlib.ExitStack() as ends:
+        fields = (_c.SolveArray * len(uses))()
+        for number, (name, (use, array)) in enumerate(uses.items()):
+            field = _field(grid, name, array, own)
+            ends.callback(_c.interface().field_destroy, field)
+            fields[number] = _c.SolveArray(name.encode(), field, use.encode())
+        request = _Request(
+            problem,
+            parameters,
+            options,
+            arrays=fields,
+            array_count=len(uses),
+            on_progress=calls.on_progress,
+            stop_request=calls.stop_request,
+        )
+        with calls:
+            _c.solver().solve(grid._handle, request.c, outcome)
+    text, report = grid._comm.bcast((outcome.report, outcome.json))
+    calls.raise_what_ended_the_run()  # now that no other rank waits for this one
+    results = {name: uses[name][1] for name in described["fields"] if uses[name][0] != "start"}
+    inner = {name: array if tuple(array.shape) == own else array[grid.inner] for name, array in results.items()}
+    return Result(text.decode(), json.loads(report), results, inner, grid.owned, dict(described))
+
+
+def _field(grid: Grid, name: str, array: Any, own: tuple[int, ...]) -> _c.Handle:
+    address, layout = _arrays.described(array, f"array '{name}'")
+    if layout.on_gpu:
+        _arrays.finish_work_on(array)
+    none: Sides = tuple((0, 0) for _ in own)
+    if layout.shape not in (own, grid.shape):
+        raise UsageError(
+            f"array '{name}' has shape {layout.shape}; this rank's part has {own}, with the grid's halo {grid.shape}"
+        )
+    return grid._field(name, address, layout, none if layout.shape == own else grid.halo)
+
+
+class _Calls:
+    """What a run calls on its way, and Ctrl-C meanwhile."""
+
+    def __init__(self, grid: Grid, progress: bool | Callable[[Progress], None]) -> None:
+        self.on_progress = _c.OnProgress(self._show) if progress else _c.OnProgress()
+        self.stop_request = _c.StopRequest(self._stop)
+        self._reason = ctypes.create_string_buffer(b"Ctrl-C")
+        self._is_interrupted = False
+        self._error: BaseException | None = None
+        self._tell = progress if callable(progress) else None
+        self._bar: Any = None
+        self._with_bar = progress is True and grid.rank == 0
+        self._before: Any = None
+
+    def _show(self, at: Any, _user: Any) -> None:
+        one = at.contents
+        norm = None if one.norm != one.norm else one.norm
+        saved = one.saved if one.saved >= 0 else None
+        shown = Progress(one.sweep, one.sweeps, one.first, norm, one.seconds, one.glups, saved)
+        try:
+            if self._tell is not None:
+                self._tell(shown)
+            elif self._bar is not None:
+                self._bar.total, self._bar.n = shown.sweeps, shown.sweep
+                self._bar.set_postfix_str(
+                    f"{shown.glups:.4g} GLUP/s" + (f", norm {norm:.3g}" if norm is not None else "")
+                )
+        except BaseException as error:  # no exception may cross the C interface: _stop ends the run
+            self._error = error
+
+    def _stop(self, _user: Any) -> int | None:
+        return ctypes.addressof(self._reason) if self._is_interrupted or self._error is not None else None
+
+    def _interrupt(self, number: int, _frame: Any) -> None:
+        self._is_interrupted = True
+        signal.signal(number, signal.SIG_DFL)  # the second one ends the process
+
+    def __enter__(self) -> None:
+        if self._with_bar:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError as error:
+                raise UnavailableError("progress=True takes tqdm: pip install tqdm; or give a function") from error
+            self._bar = tqdm(unit=" sweeps", leave=False)
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._bar is not None:
+            self._bar.close()
+
+    def raise_what_ended_the_run(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._is_interrupted:
+            raise KeyboardInterrupt

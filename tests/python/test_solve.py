@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solves, on any number of ranks."""
+
+import os
+import pathlib
+import re
+import signal
+
+import halocline as hc
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+WORLD = MPI.COMM_WORLD
+OPTIONS = pathlib.Path(__file__).parents[2] / "docs" / "options.md"
+DECAY = hc.Problem(
+    """axes = 2
+cells = [12, 10]
+[parameters]
+rate = { value = 0.5, help = "of the decay" }
+[fields.u]
+initial = "1 + i + 100*j"
+boundary = "periodic"
+[update]
+u = "u - rate*u"
+[stop]
+sweeps = 3
+norm = "max"
+""",
+    "decay",
+)
+
+
+def own(grid):
+    return tuple(one.stop - one.start for one in grid.owned)
+
+
+def test_arrays_are_a_ranks_part_of_the_result():
+    result = hc.solve(DECAY, backend="cpu")
+    rows, columns = result.owned
+    expected = (1 + np.arange(12) + 100 * np.arange(10)[:, None])[rows, columns] / 8
+    np.testing.assert_array_equal(result["u"], expected)
+    assert list(result) == ["u"] and len(result) == 1 and result.sweeps == 3 and not result.converged
+    assert result.norms.shape == (3, 2) and result.norms[0, 1] == 912 / 2
+    np.testing.assert_array_equal(result.coordinates()[1], np.arange(columns.start, columns.stop) + 0.5)
+
+
+def test_the_report_is_on_every_rank():
+    result = hc.solve("laplace", cells=(24, 20), sweeps=7, norm="max", sums=["u"], backend="cpu")
+    alone = hc.solve("laplace", cells=(24, 20), sweeps=7, comm=MPI.COMM_SELF, backend="reference")
+    assert result.checksum == alone.checksum and result.report["ranks"] == WORLD.size
+    assert "7 sweeps" in str(result) and str(result) in result._repr_html_().replace("&gt;", ">")
+    assert list(result.series) == ["sweep", "sum(u)"] and result.series["sweep"][-1] == 7
+    assert result.seconds["total"] > 0 and result.glups > 0
+
+
+def test_own_arrays_start_and_get_the_result():
+    whole = hc.solve("laplace", cells=(24, 20), sweeps=20, precision="f64", norm="max")
+    grid = hc.Grid((24, 20), halo=(2, 1))
+    u = grid.zeros()
+    first = hc.solve("laplace", grid=grid, arrays={"u": ("result", u)}, sweeps=12)
+    assert first["u"] is u
+    part = np.ascontiguousarray(u[grid.inner])
+    second = hc.solve("laplace", grid=grid, arrays={"u": part}, sweeps=8, norm="max")
+    assert second.checksum == whole.checksum and second["u"] is part
+    np.testing.assert_array_equal(part, whole["u"] if own(grid) == whole["u"].shape else part)
+    third = hc.solve("laplace", grid=grid, arrays={"u": ("start", u)}, sweeps=8)
+    assert len(third) == 0 and third.checksum == whole.checksum
+    assert u[0, 0] == 0  # a halo cell
+
+
+def test_parameters_and_what_is_solved():
+    assert hc.solve(DECAY, parameters={"rate": 0.75}, sweeps=1).norms[0, 1] == 912 * 0.75
+    facts = hc.check(DECAY, cells=(6, 5), ranks=2)
+    assert facts["cells"] == (6, 5) and facts["fields"] == ["u"] and facts["sweeps"] == 3
+    assert facts["parameters"] == {"rate": {"value": 0.5, "help": "of the decay"}}
+
+
+# A value of each option, those that cannot be given with others by themselves.
+VALUES = {
+    "cells": (10, 12),
+    "cells_per_rank": (5, 6),
+    "sweeps": 4,
+    "tolerance": 1e-300,
+    "norm": "l2",
+    "norm_every": 2,
+    "precision": "f32",
+    "parameters": {"rate": 0.25},
+    "seed": 3,
+    "initial": "FOLDER/start.npy",
+    "process_grid": None,  # below: it depends on the number of ranks
+    "threads": 1,
+    "backend": "cpu",
+    "memory": "host",
+    "layout": "array",
+    "simd": "scalar",
+    "transport": "auto",
+    "schedule": "sequential",
+    "graph": "off",
+    "writing": "between",
+    "tuning_file": "FOLDER/tuned.json",
+    "tuning_seconds": 0,
+    "halo_depth": 2,
+    "sweeps_per_pass": "auto",
+    "proofs": "FOLDER/proofs.json",
+    "checkpoint": "FOLDER/saved",
+    "checkpoint_every": 2,
+    "restart": "FOLDER/saved",
+    "verify": True,
+    "verify_every": 2,
+    "baseline": False,
+    "output": ["FOLDER/u.npy", "u=FOLDER/u.png"],
+    "output_every": 2,
+    "ranges": "u=0,1",
+    "sums": ["u"],
+    "probes": ["u@3,4", "5,6"],
+    "series": "FOLDER/series.csv",
+    "series_every": 2,
+    "trace": "FOLDER/trace.json",
+}
+NEEDS = {
+    "checkpoint_every": ["checkpoint"],
+    "output_every": ["output"],
+    "ranges": ["output"],
+    "series": ["sums"],
+    "series_every": ["sums"],
+    "norm_every": ["norm"],
+    "restart": ["checkpoint"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return pathlib.Path(WORLD.bcast(str(tmp_path)))
+
+
+def test_every_option_has_a_value_here():
+    names = re.findall(r"^\| `(\w+)` \| `--", OPTIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(names) == sorted(VALUES)
+
+
+@pytest.mark.parametrize("name", sorted(VALUES))
+def test_options_are_those_of_the_command(name, folder):
+    def value_of(name):
+        if name == "process_grid":
+            return (WORLD.size, 1)
+        value = VALUES[name]
+        if isinstance(value, list):
+            return [one.replace("FOLDER", str(folder)) for one in value]
+        return value.replace("FOLDER", str(folder)) if isinstance(value, str) else value
+
+    if WORLD.rank == 0:
+        np.save(folder / "start.npy", np.ones((10, 12)))
+    WORLD.Barrier()
+    options = {one: value_of(one) for one in [name, *NEEDS.get(name, [])]}
+    if name == "restart":
+        hc.solve(DECAY, backend="cpu", checkpoint=options.pop("checkpoint"), sweeps=2)
+        options["sweeps"] = 3
+    result = hc.solve(DECAY, **{"backend": "cpu", **options})
+    expected = options.get("sweeps", 3)
+    assert result.sweeps == expected
+    if name == "restart":
+        assert result.report["restart"]["sweeps"] == 2
+    if name == "process_grid":
+        assert result.report["process_grid"] == [1, WORLD.size]  # x first
+
+
+def test_progress_is_told_and_its_exceptions_end_the_run():
+    seen = []
+    progress = {"backend": "cpu", "threads": 1, "norm_every": 1000, "sweeps": 100000000}
+
+    def stop_by_error(at):
+        seen.append(at)
+        raise ZeroDivisionError("enough")
+
+    if WORLD.rank == 0:
+        with pytest.raises(ZeroDivisionError, match="enough"):
+            hc.solve(DECAY, progress=stop_by_error, **progress)
+        assert seen[0].sweeps == 100000000 and 0 < seen[0].sweep and seen[0].saved is None
+    else:
+        assert hc.solve(DECAY, progress=stop_by_error, **progress).report["stopped_by"] == "Ctrl-C"
+        assert not seen
+
+
+def test_ctrl_c_ends_the_run():
+    options = {"backend": "cpu", "threads": 1, "norm_every": 1000, "sweeps": 100000000}
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(_, number=iter([signal.SIGINT])):  # a second one ends the process
+        for one in number:
+            os.kill(os.getpid(), one)
+
+    if WORLD.rank == 0:
+        with pytest.raises(KeyboardInterrupt):
+            hc.solve(DECAY, progress=interrupt, **options)
+    else:
+        assert hc.solve(DECAY, progress=interrupt, **options).sweeps < 100000000
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_mistakes_are_told():
+    with pytest.raises(hc.UsageError, match="mine:2:1.*colour"):
+        hc.solve(hc.Problem("axes = 2\ncolour = 1\n", "mine"))
+    with pytest.raises(hc.UsageError, match="laplacian"):
+        hc.check("laplacian")
+    with pytest.raises(hc.UsageError, match="'swepes'.*'sweeps'"):
+        hc.solve(DECAY, swepes=3)
+    with pytest.raises(hc.UsageError, match="no field or coefficient 'w'; it has: u"):
+        hc.solve(DECAY, arrays={"w": np.zeros(3)})
+    with pytest.raises(hc.UsageError, match="has shape .3,.; this rank's part"):
+        hc.solve(DECAY, arrays={"u": np.zeros(3)})
+    grid = hc.Grid((10, 12))
+    with pytest.raises(hc.UsageError, match="leave cells= out"):
+        hc.solve(DECAY, grid=grid, cells=(10, 12))
+    with pytest.raises(hc.UsageError, match="leave comm= out"):
+        hc.solve(DECAY, grid=grid, comm=WORLD)
+    with pytest.raises(hc.UsageError, match="takes a dictionary"):
+        hc.solve(DECAY, parameters=1)
+    with pytest.raises(hc.UsageError, match="float|f32|double"):
+        hc.solve(DECAY, grid=grid, precision="f32", arrays={"u": grid.zeros("float64")})
+
+
+def test_xarray_gets_coordinates():
+    pytest.importorskip("xarray")
+    grid = hc.Grid((10, 12))
+    data = hc.solve(DECAY, grid=grid, arrays={"u": ("result", grid.zeros())}).to_xarray()
+    assert data["u"].dims == ("y", "x") and data["u"].shape == own(grid)
+    assert data.attrs["problem"] == "decay"
