@@ -158,3 +158,16 @@ def test_calls_keep_no_memory(library):
 def _resident():
     with open("/proc/self/statm", encoding="utf-8") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_solves_start_from_arrays_and_end_in_them(library):
+    grid = hc.Grid((48, 64), halo=2)
+    values = np.random.default_rng(4).random(grid.cells)
+    u, twin = library.put(grid, values), np.ascontiguousarray(values[grid.owned])
+    options = {"grid": grid, "sweeps": 30, "norm": "max"}
+    expected = hc.solve("laplace", arrays={"u": twin}, backend="cpu", **options)
+    result = hc.solve("laplace", arrays={"u": u}, **options)
+    assert result.report["backend"] == "cuda" and result.checksum == expected.checksum
+    np.testing.assert_array_equal(library.get(u[grid.inner]), twin)
+    made = hc.solve("laplace", cells=(48, 64), sweeps=3, like=library.name)
+    np.testing.assert_array_equal(library.get(made["u"]), hc.solve("laplace", cells=(48, 64), sweeps=3)["u"])

@@ -30,6 +30,13 @@ def test_the_program_gives_the_averages(capfd):
     assert capfd.readouterr().out == ("u(100, 50) = 6334.446707873\n" if names["has_place"] else "")
 
 
+def test_the_solve_keeps_its_sum(capfd):
+    result = names_of_program(1)["result"]
+    assert str(result) in capfd.readouterr().out and result.sweeps == 100
+    np.testing.assert_allclose(result.series["sum(u)"], result.series["sum(u)"][0], rtol=1e-12)
+    assert result.norms[-1, 1] < result.norms[0, 1]
+
+
 def averages(whole):
     for _ in range(100):
         whole = 0.25 * (np.roll(whole, 1, 0) + np.roll(whole, -1, 0) + np.roll(whole, 1, 1) + np.roll(whole, -1, 1))
@@ -41,7 +48,7 @@ def test_so_does_the_program_in_jax():
         import halocline.jax  # noqa: F401
     except hc.UnavailableError as error:
         pytest.skip(str(error))
-    names = names_of_program(1)
+    names = names_of_program(2)
     y, x = np.mgrid[:256, :128]
     grid = names["grid"]
     whole = averages((x * y % 7).astype("f4"))
