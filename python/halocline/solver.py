@@ -217,8 +217,16 @@ class _Calls:
         self._error: BaseException | None = None
         self._tell = progress if callable(progress) else None
         self._bar: Any = None
-        self._with_bar = progress is True and grid.rank == 0
+        self._make_bar: Callable[[], Any] | None = None
         self._before: Any = None
+        if progress is not True:
+            return
+        try:  # on every rank, or the others would wait
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise UnavailableError("progress=True takes tqdm: pip install tqdm; or give a function") from error
+        if grid.rank == 0:
+            self._make_bar = lambda: tqdm(unit=" sweeps", leave=False)
 
     def _show(self, at: Any, _user: Any) -> None:
         one = at.contents
@@ -244,12 +252,8 @@ class _Calls:
         signal.signal(number, signal.SIG_DFL)  # the second one ends the process
 
     def __enter__(self) -> None:
-        if self._with_bar:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError as error:
-                raise UnavailableError("progress=True takes tqdm: pip install tqdm; or give a function") from error
-            self._bar = tqdm(unit=" sweeps", leave=False)
+        if self._make_bar is not None:
+            self._bar = self._make_bar()
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._interrupt)
 

@@ -5,6 +5,8 @@ import os
 import pathlib
 import re
 import signal
+import sys
+import types
 
 import halocline as hc
 import numpy as np
@@ -29,6 +31,9 @@ norm = "max"
 """,
     "decay",
 )
+
+
+ENDLESS = {"backend": "cpu", "threads": 1, "norm_every": 1000, "sweeps": 100_000_000}
 
 
 def own(grid):
@@ -167,7 +172,6 @@ def test_options_are_those_of_the_command(name, folder):
 
 def test_progress_is_told_and_its_exceptions_end_the_run():
     seen = []
-    progress = {"backend": "cpu", "threads": 1, "norm_every": 1000, "sweeps": 100000000}
 
     def stop_by_error(at):
         seen.append(at)
@@ -175,26 +179,48 @@ def test_progress_is_told_and_its_exceptions_end_the_run():
 
     if WORLD.rank == 0:
         with pytest.raises(ZeroDivisionError, match="enough"):
-            hc.solve(DECAY, progress=stop_by_error, **progress)
-        assert seen[0].sweeps == 100000000 and 0 < seen[0].sweep and seen[0].saved is None
+            hc.solve(DECAY, progress=stop_by_error, **ENDLESS)
+        assert seen[0].sweeps == 100_000_000 and 0 < seen[0].sweep and seen[0].saved is None
     else:
-        assert hc.solve(DECAY, progress=stop_by_error, **progress).report["stopped_by"] == "Ctrl-C"
+        assert hc.solve(DECAY, progress=stop_by_error, **ENDLESS).report["stopped_by"] == "Ctrl-C"
         assert not seen
 
 
-def test_ctrl_c_ends_the_run():
-    options = {"backend": "cpu", "threads": 1, "norm_every": 1000, "sweeps": 100000000}
+def test_a_bar_needs_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(hc.UnavailableError, match="pip install tqdm"):
+        hc.solve(DECAY, progress=True)
+
+
+class Bar:
+    """As tqdm's; its user loses patience."""
+
+    made = []
+
+    def __init__(self, unit, leave):
+        self.n, self.total, self.text, self.is_closed = 0, None, "", False
+        self.made.append(self)
+
+    def set_postfix_str(self, text):
+        if not self.text:  # a second one would end the process
+            os.kill(os.getpid(), signal.SIGINT)
+        self.text = text
+
+    def close(self):
+        self.is_closed = True
+
+
+def test_a_bar_shows_how_far_the_run_is_and_ctrl_c_ends_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
     before = signal.getsignal(signal.SIGINT)
-
-    def interrupt(_, number=iter([signal.SIGINT])):  # a second one ends the process
-        for one in number:
-            os.kill(os.getpid(), one)
-
+    Bar.made.clear()
     if WORLD.rank == 0:
         with pytest.raises(KeyboardInterrupt):
-            hc.solve(DECAY, progress=interrupt, **options)
+            hc.solve(DECAY, progress=True, **ENDLESS)
+        (bar,) = Bar.made
+        assert 0 < bar.n < bar.total == 100_000_000 and "GLUP/s, norm 0" in bar.text and bar.is_closed
     else:
-        assert hc.solve(DECAY, progress=interrupt, **options).sweeps < 100000000
+        assert hc.solve(DECAY, progress=True, **ENDLESS).sweeps < 100_000_000 and not Bar.made
     assert signal.getsignal(signal.SIGINT) is before
 
 
