@@ -9,6 +9,8 @@ if(HALOCLINE_PYTHON)
   set_target_properties(halocline_solver PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS halocline halocline_solver LIBRARY DESTINATION "halocline/lib/${halocline_mpi_family}"
     NAMELINK_SKIP COMPONENT python)
+  set_target_properties(halocline_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib/${halocline_mpi_family}")
+  install(TARGETS halocline_cli RUNTIME DESTINATION "halocline/bin/${halocline_mpi_family}" COMPONENT python)
   if(TARGET halocline_jax)
     set_target_properties(halocline_jax PROPERTIES INSTALL_RPATH "")
     install(TARGETS halocline_jax LIBRARY DESTINATION halocline/lib COMPONENT python)

@@ -17,6 +17,7 @@ Axes are in the order of the array's: the last one varies fastest in memory. Imp
 starts MPI through mpi4py. All ranks make the same calls in the same order. For arrays of JAX see halocline.jax.
 """
 
+from halocline.command import Report, bench, doctor, plan
 from halocline.errors import (
     CommunicationError,
     DeviceError,
@@ -43,12 +44,16 @@ __all__ = [
     "InternalError",
     "Problem",
     "Progress",
+    "Report",
     "ResourceError",
     "Result",
     "UnavailableError",
     "UsageError",
+    "bench",
     "bind_gpu",
     "check",
+    "doctor",
     "launch",
+    "plan",
     "solve",
 ]

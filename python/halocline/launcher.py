@@ -17,10 +17,26 @@ _OF_A_RANK = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 _ASK = """
 import mpi4py
 mpi4py.rc.initialize = False
-from mpi4py import MPI
 from halocline import _library
-print(MPI.get_vendor()[0] == "Open MPI", *_library.loaded_mpis(), sep="\\n")
+print(_library.family(), *_library.loaded_mpis(), sep="\\n")
 """
+
+
+def mpi_of_mpi4py() -> tuple[str, list[str]]:
+    """Returns the family of the MPI that mpi4py finds, as _library.family(), and the paths of its libraries; in a
+    process of its own, so that none is loaded here."""
+    asked = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False)
+    if asked.returncode != 0:
+        raise UnavailableError(f"no MPI can be loaded: {asked.stderr.strip().splitlines()[-1]}")
+    family, *libraries = asked.stdout.split("\n")[:-1]
+    return family, libraries
+
+
+def refuse_ranks() -> None:
+    """Raises UsageError in a rank that a launcher started."""
+    rank = next((name for name in _OF_A_RANK if name in os.environ), None)
+    if rank is not None:
+        raise UsageError(f"this process is a rank itself ({rank} is {os.environ[rank]}); it cannot start others")
 
 
 def _launchers(libraries: list[str]) -> list[pathlib.Path]:
@@ -47,19 +63,15 @@ def launch(ranks: int, *command: str | os.PathLike[str], timeout: float | None =
     subprocess.CalledProcessError if the program fails, subprocess.TimeoutExpired."""
     if not command or ranks < 1:
         raise UsageError(f"launch() takes a number of ranks, at least 1, and a program; not {(ranks, *command)}")
-    rank = next((name for name in _OF_A_RANK if name in os.environ), None)
-    if rank is not None:
-        raise UsageError(f"this process is a rank itself ({rank} is {os.environ[rank]}); it cannot start others")
-    asked = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False)
-    if asked.returncode != 0:
-        raise UnavailableError(f"no MPI can be loaded: {asked.stderr.strip().splitlines()[-1]}")
-    is_open, *libraries = asked.stdout.split("\n")[:-1]
+    refuse_ranks()
+    family, libraries = mpi_of_mpi4py()
+    is_open = family == "openmpi"
     for launcher in _launchers(libraries):
-        if _is_of_open_mpi(launcher) != (is_open == "True"):
+        if _is_of_open_mpi(launcher) != is_open:
             continue
         words = [str(launcher), "-n", str(ranks)]
         environment = dict(os.environ)
-        if is_open == "True":
+        if is_open:
             words[1:1] = ["--oversubscribe", "--bind-to", "none"]
             if os.geteuid() == 0:  # refused otherwise, and containers often have no other user
                 environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")

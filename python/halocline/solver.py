@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from halocline import _arrays, _c, _mpi
+from halocline.command import ALONG_AXES
 from halocline.errors import UnavailableError, UsageError
 from halocline.grid import Grid, Sides
 from halocline.result import Result
@@ -40,9 +41,6 @@ class Progress:
     saved: int | None  #: sweeps that the run's newest checkpoint has
 
 
-#: Options whose values go along the axes: in the order of an array's here, x first there.
-_ALONG_AXES = ("cells", "cells_per_rank", "process_grid")
-_GIVEN_BY_GRID = ("cells", "cells_per_rank", "process_grid")
 
 
 def _words(name: str, value: Any) -> Iterator[str]:
@@ -51,7 +49,7 @@ def _words(name: str, value: Any) -> Iterator[str]:
         yield "yes" if value else "no"
     elif isinstance(value, str):
         yield value
-    elif name in _ALONG_AXES and isinstance(value, Iterable):
+    elif name in ALONG_AXES and isinstance(value, Iterable):
         yield "x".join(str(one) for one in reversed(list(value)))
     elif isinstance(value, Iterable):
         for one in value:
@@ -134,12 +132,12 @@ def solve(
     if grid is None:
         world = _mpi.communicator(comm)
         described = check(problem, ranks=world.Get_size(), parameters=given, **options)
-        split = {name: options.pop(name, None) for name in _GIVEN_BY_GRID}
+        split = {name: options.pop(name, None) for name in ALONG_AXES}
         with Grid(described["cells"], comm=world, process_grid=split["process_grid"]) as made:
             return _solve(problem, made, described, arrays or {}, like, given, progress, options)
     if comm is not None:
         raise UsageError("a grid has its communicator; leave comm= out")
-    for name in _GIVEN_BY_GRID:
+    for name in ALONG_AXES:
         if options.get(name) is not None:
             raise UsageError(f"a grid has its cells and process grid; leave {name}= out")
     on_grid = {"cells": grid.cells, "process_grid": grid.process_grid}
