@@ -83,7 +83,8 @@ def _words(options: dict[str, Any]) -> Iterator[str]:
             yield _word(name, value)
 
 
-def _report(*words: str, **options: Any) -> Report:
+def report_of(*words: str, **options: Any) -> Report:
+    """Runs the command, and returns its report; raises its error. UsageError in a rank of MPI."""
     launcher.refuse_ranks()
     program, environment = program_and_environment()
     with tempfile.TemporaryDirectory() as folder:
@@ -99,18 +100,18 @@ def _report(*words: str, **options: Any) -> Report:
 def doctor(**options: Any) -> Report:
     """Finds what works on this machine, how fast, and what to change: `halocline doctor`. Options are the command's:
     ranks=4, launcher="srun -n {ranks}", verbose=True, compare="good.json". UsageError in a rank of MPI."""
-    return _report("doctor", **options)
+    return report_of("doctor", **options)
 
 
 def plan(problem: str, **options: Any) -> Report:
     """Counts cells, messages and memory of a run, without running it: `halocline plan`. Options are the command's:
     ranks=64, cells=(512, 512, 512), halo_depth=2; along axes in the order of an array's axes. UsageError in a rank of
     MPI."""
-    return _report("plan", problem, **options)
+    return report_of("plan", problem, **options)
 
 
 def bench(what: str, **options: Any) -> Report:
     """Times messages ("p2p"), exchanges ("halo"), sweeps ("step") or layouts ("layout"), and checks their results:
     `halocline bench`. Options are the command's; lists have several values: ranks=2, sizes=[8, "64Ki"],
     cells_per_rank=[(64, 64)]. UsageError in a rank of MPI."""
-    return _report("bench", what, **options)
+    return report_of("bench", what, **options)

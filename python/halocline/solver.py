@@ -7,12 +7,14 @@ import contextlib
 import ctypes
 import dataclasses
 import json
+import pathlib
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from halocline import _arrays, _c, _mpi
+from halocline import _arrays, _c, _mpi, command, launcher
 from halocline.command import ALONG_AXES
 from halocline.errors import UnavailableError, UsageError
 from halocline.grid import Grid, Sides
@@ -39,8 +41,6 @@ class Progress:
     seconds: float
     glups: float  #: thousand million updates a second
     saved: int | None  #: sweeps that the run's newest checkpoint has
-
-
 
 
 def _words(name: str, value: Any) -> Iterator[str]:
@@ -106,6 +106,7 @@ def solve(
     *,
     grid: Grid | None = None,
     comm: Any = None,
+    ranks: int | None = None,
     arrays: Mapping[str, Any] | None = None,
     like: Any = "numpy",
     parameters: Mapping[str, float] | None = None,
@@ -121,6 +122,8 @@ def solve(
     arrays: yours by the names of fields and coefficients, of this rank's part, with the grid's halo or with none:
     fields begin with their values and get the result. ("start", array) and ("result", array) do one of these. Fields
     without an array get one of the library that `like` names. parameters: instead of the problem's values.
+    ranks: starts so many, by the command, from a process that is no rank itself; the result's arrays are NumPy's, of
+    the whole domain. Ranks may be more than cores.
     progress: True for a bar (by tqdm, on rank 0), or a function that is called with a Progress on rank 0.
     Options are those of the command by their names in docs/options.md: sweeps=100, norm="max", tolerance=1e-6,
     precision="f32", output=["u.npy", "u.png"], verify=True, sums=["u"].
@@ -129,6 +132,10 @@ def solve(
     is a KeyboardInterrupt there. UsageError for mistakes, as check(); a result that is not finite is no error.
     """
     given = parameters or {}
+    if ranks is not None:
+        if grid is not None or comm is not None or arrays or progress:
+            raise UsageError("ranks= starts a run of its own; leave grid=, comm=, arrays= and progress= out")
+        return _solve_on(ranks, problem, given, options)
     if grid is None:
         world = _mpi.communicator(comm)
         described = check(problem, ranks=world.Get_size(), parameters=given, **options)
@@ -190,6 +197,45 @@ def _solve(
     results = {name: uses[name][1] for name in described["fields"] if uses[name][0] != "start"}
     inner = {name: array if tuple(array.shape) == own else array[grid.inner] for name, array in results.items()}
     return Result(text.decode(), json.loads(report), results, inner, grid.owned, dict(described))
+
+
+#: Flags of the command that are not the option's name.
+_FLAGS = {
+    "sums": "sum",
+    "probes": "probe",
+    "ranges": "range",
+    "tuning_file": "tune",
+    "tuning_seconds": "tune-budget",
+}
+
+
+def _solve_on(
+    ranks: int, problem: str | Problem, parameters: Mapping[str, float], options: Mapping[str, Any]
+) -> Result:
+    """Runs the command, and reads what it wrote."""
+    import numpy
+
+    launcher.refuse_ranks()
+    described = check(problem, ranks=ranks, parameters=parameters, **options)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        words = [f"--set={one}={value!r}" for one, value in parameters.items()]
+        for option, value in options.items():
+            flag = "--" + _FLAGS.get(option, option).replace("_", "-")
+            for word in [] if value is None or value is False else _words(option, value):
+                words.append(flag if value is True else f"{flag}={word}")
+        words += [f"--output={field}={folder / field}.npy" for field in described["fields"]]
+        if isinstance(problem, Problem):
+            file = folder / f"{problem.name}.toml"
+            file.write_text(problem.text, encoding="utf-8")
+            problem = str(file)
+        report = command.report_of("solve", problem, *words, ranks=ranks)
+        # With output_every there is one of each time, with its number in the name.
+        pattern = "{}-*.npy" if options.get("output_every") else "{}.npy"
+        files = {field: sorted(folder.glob(pattern.format(field))) for field in described["fields"]}
+        arrays = {field: numpy.load(several[-1]) for field, several in files.items()}
+    whole = tuple(slice(0, count) for count in described["cells"])
+    return Result(report.text, dict(report), arrays, arrays, whole, described)
 
 
 def _field(grid: Grid, name: str, array: Any, own: tuple[int, ...]) -> _c.Handle:

@@ -12,6 +12,7 @@ import halocline as hc
 import numpy as np
 import pytest
 from mpi4py import MPI
+from test_launch import as_no_rank  # noqa: F401
 
 WORLD = MPI.COMM_WORLD
 OPTIONS = pathlib.Path(__file__).parents[2] / "docs" / "options.md"
@@ -222,6 +223,20 @@ def test_a_bar_shows_how_far_the_run_is_and_ctrl_c_ends_it(monkeypatch):
     else:
         assert hc.solve(DECAY, progress=True, **ENDLESS).sweeps < 100_000_000 and not Bar.made
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_one_process_starts_ranks(as_no_rank, tmp_path):  # noqa: F811
+    options = {"cells": (20, 24), "sweeps": 30, "parameters": None, "sums": ["u"], "verify": True, "norm": "max"}
+    alone, several = hc.solve("laplace", **options), hc.solve("laplace", ranks=2, **options)
+    assert several.report["ranks"] == 2 and several.checksum == alone.checksum and "verified" in str(several)
+    np.testing.assert_array_equal(several["u"], alone["u"])
+    every = hc.solve(DECAY, ranks=2, parameters={"rate": 0.25}, output=str(tmp_path / "u.npy"), output_every=1)
+    np.testing.assert_array_equal(every["u"], np.load(tmp_path / "u-000003.npy"))
+    assert every.norms[0, 1] == 912 * 0.25
+    with pytest.raises(hc.UsageError, match="leave grid="):
+        hc.solve(DECAY, ranks=2, comm=MPI.COMM_SELF)
+    with pytest.raises(hc.UsageError, match="ranks"):
+        hc.solve(DECAY, ranks=10**6)
 
 
 def test_mistakes_are_told():
