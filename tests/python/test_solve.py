@@ -61,22 +61,22 @@ def test_the_report_is_on_every_rank():
 
 
 def test_own_arrays_start_and_get_the_result():
-    whole = hc.solve("laplace", cells=(24, 20), sweeps=20, precision="f64", norm="max")
+    whole = hc.solve("laplace", cells=(24, 20), sweeps=20, backend="cpu", precision="f64", norm="max")
     grid = hc.Grid((24, 20), halo=(2, 1))
     u = grid.zeros()
-    first = hc.solve("laplace", grid=grid, arrays={"u": ("result", u)}, sweeps=12)
+    first = hc.solve("laplace", grid=grid, arrays={"u": ("result", u)}, backend="cpu", sweeps=12)
     assert first["u"] is u
     part = np.ascontiguousarray(u[grid.inner])
-    second = hc.solve("laplace", grid=grid, arrays={"u": part}, sweeps=8, norm="max")
+    second = hc.solve("laplace", grid=grid, arrays={"u": part}, backend="cpu", sweeps=8, norm="max")
     assert second.checksum == whole.checksum and second["u"] is part
     np.testing.assert_array_equal(part, whole["u"] if own(grid) == whole["u"].shape else part)
-    third = hc.solve("laplace", grid=grid, arrays={"u": ("start", u)}, sweeps=8)
+    third = hc.solve("laplace", grid=grid, arrays={"u": ("start", u)}, backend="cpu", sweeps=8)
     assert len(third) == 0 and third.checksum == whole.checksum
     assert u[0, 0] == 0  # a halo cell
 
 
 def test_parameters_and_what_is_solved():
-    assert hc.solve(DECAY, parameters={"rate": 0.75}, sweeps=1).norms[0, 1] == 912 * 0.75
+    assert hc.solve(DECAY, parameters={"rate": 0.75}, sweeps=1, backend="cpu").norms[0, 1] == 912 * 0.75
     facts = hc.check(DECAY, cells=(6, 5), ranks=2)
     assert facts["cells"] == (6, 5) and facts["fields"] == ["u"] and facts["sweeps"] == 3
     assert facts["parameters"] == {"rate": {"value": 0.5, "help": "of the decay"}}
@@ -226,11 +226,21 @@ def test_a_bar_shows_how_far_the_run_is_and_ctrl_c_ends_it(monkeypatch):
 
 
 def test_one_process_starts_ranks(as_no_rank, tmp_path):  # noqa: F811
-    options = {"cells": (20, 24), "sweeps": 30, "parameters": None, "sums": ["u"], "verify": True, "norm": "max"}
+    options = {
+        "backend": "cpu",
+        "cells": (20, 24),
+        "sweeps": 30,
+        "parameters": None,
+        "sums": ["u"],
+        "verify": True,
+        "norm": "max",
+    }
     alone, several = hc.solve("laplace", **options), hc.solve("laplace", ranks=2, **options)
     assert several.report["ranks"] == 2 and several.checksum == alone.checksum and "verified" in str(several)
     np.testing.assert_array_equal(several["u"], alone["u"])
-    every = hc.solve(DECAY, ranks=2, parameters={"rate": 0.25}, output=str(tmp_path / "u.npy"), output_every=1)
+    every = hc.solve(
+        DECAY, ranks=2, backend="cpu", parameters={"rate": 0.25}, output=str(tmp_path / "u.npy"), output_every=1
+    )
     np.testing.assert_array_equal(every["u"], np.load(tmp_path / "u-000003.npy"))
     assert every.norms[0, 1] == 912 * 0.25
     with pytest.raises(hc.UsageError, match="leave grid="):
@@ -264,6 +274,6 @@ def test_mistakes_are_told():
 def test_xarray_gets_coordinates():
     pytest.importorskip("xarray")
     grid = hc.Grid((10, 12))
-    data = hc.solve(DECAY, grid=grid, arrays={"u": ("result", grid.zeros())}).to_xarray()
+    data = hc.solve(DECAY, backend="cpu", grid=grid, arrays={"u": ("result", grid.zeros())}).to_xarray()
     assert data["u"].dims == ("y", "x") and data["u"].shape == own(grid)
     assert data.attrs["problem"] == "decay"
