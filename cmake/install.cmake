@@ -5,7 +5,8 @@
 if(HALOCLINE_PYTHON)
   # One file: archives of packages have no links.
   set_target_properties(halocline halocline_solver PROPERTIES
-    VERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" INSTALL_RPATH "")
+    VERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+  set_target_properties(halocline PROPERTIES INSTALL_RPATH "")
   set_target_properties(halocline_solver PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS halocline halocline_solver LIBRARY DESTINATION "halocline/lib/${halocline_mpi_family}"
     NAMELINK_SKIP COMPONENT python)

@@ -357,13 +357,13 @@ static void mistakes_have_texts(void) {
 }
 
 int main(int argc, char** argv) {
+  solves_are_described();  // needs no MPI
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   arrays_are_start_and_result();
   texts_parameters_and_tolerances();
   reports_are_written();
-  solves_are_described();
   programs_see_progress_and_stop_runs();
   programs_of_an_earlier_version_solve();
   fields_lie_in_bricks();

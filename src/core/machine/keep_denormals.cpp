@@ -43,7 +43,8 @@ KeepDenormals::KeepDenormals(int threads) : flushed_(static_cast<std::size_t>(th
 }
 
 KeepDenormals::~KeepDenormals() {
-#pragma omp parallel num_threads(static_cast <int>(flushed_.size()))
+  const auto threads = static_cast<int>(flushed_.size());
+#pragma omp parallel num_threads(threads)
   if (const unsigned bits = flushed_[static_cast<std::size_t>(omp_get_thread_num())]; bits != 0)
     set(state() | bits);
 }

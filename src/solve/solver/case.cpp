@@ -132,13 +132,6 @@ void check_numbers(const SolveOptions& options) {
   require(std::optional(options.threads), 0, "cannot run {} threads per rank; use 1 or more");
 }
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  for (const Named& one : all) names.push_back(one.name);
-  return names;
-}
-
 /// Returns the index of a name, or the number of all.
 template <class Named>
 std::size_t index_in(const std::vector<Named>& all, const std::string& name) {

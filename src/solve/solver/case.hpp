@@ -106,6 +106,14 @@ Case make_case(const SolveOptions& options, int ranks);
 /// The same for a problem whose text is known.
 Case make_case(const SolveOptions& options, int ranks, const problem::ProblemText& problem);
 
+/// Returns the names of fields, coefficients or parameters.
+template <class Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return names;
+}
+
 /// Returns why a backend cannot do several sweeps of the case in one pass over memory, or nothing.
 std::optional<std::string> no_passes_because(const Case& the_case, const stencil::Backend& backend);
 /// Returns the cells of the largest part of so many ranks.

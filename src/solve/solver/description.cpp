@@ -11,14 +11,10 @@
 #include "solver/target.hpp"
 
 namespace halocline {
-namespace {
 
-template <class Named>
-std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  for (const Named& one : all) names.push_back(one.name);
-  return names;
-}
+using solver::names_of;
+
+namespace {
 
 template <class Number>
 std::vector<Number> of_axes(const std::array<Number, 3>& values, int axes) {
