@@ -57,9 +57,8 @@ std::string name_of(const CopyTiming& timing) {
 }
 
 Report report_of(const CopyBenchResult& result) {
-  Report report("", result.ranks > 1 ? "copies between memories, on all ranks at once"
-                                     : "copies between memories");
-  report.add_json("bench", "copy");
+  Report report("bench copy", result.ranks > 1 ? "copies between memories, on all ranks at once"
+                                               : "copies between memories");
   add_ranks(report, result.ranks, result.nodes);
   add_devices(report, result.devices);
   report.add_json("mpi", result.mpi);

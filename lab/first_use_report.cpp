@@ -74,8 +74,7 @@ std::string name_of(const FirstUseTiming& timing) {
 }
 
 Report report_of(const FirstUseBenchResult& result) {
-  Report report("", "first exchanges of a plan, ranks in a row");
-  report.add_json("bench", "first-use");
+  Report report("bench first-use", "first exchanges of a plan, ranks in a row");
   add_ranks(report, result.ranks, result.nodes);
   add_shared_traits(report, first_use_traits(), result.timings);
   add_devices(report, result.devices);

@@ -173,8 +173,7 @@ std::string name_of(const MeshTiming& timing) {
 }
 
 Report report_of(const MeshBenchResult& result) {
-  Report report("", "mesh exchange, orders of posting messages");
-  report.add_json("bench", "mesh");
+  Report report("bench mesh", "mesh exchange, orders of posting messages");
   add_where(report, result);
   add_json_cases(report, result);
   add_json_messages(report, result);

@@ -110,8 +110,7 @@ std::string name_of(const MessageCost& cost) {
 }
 
 Report report_of(const OverheadBenchResult& result) {
-  Report report("", "what using a GPU costs the host");
-  report.add_json("bench", "overhead");
+  Report report("bench overhead", "what using a GPU costs the host");
   add_where(report, result);
   add_messages(report, result);
   add_calls(report, "pinning", "pinning memory: rank 0's us", result.pinning);

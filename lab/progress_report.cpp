@@ -117,8 +117,7 @@ std::string name_of(const ProgressTiming& timing) {
 }
 
 Report report_of(const ProgressBenchResult& result) {
-  Report report("", "progress of messages while the host works");
-  report.add_json("bench", "progress");
+  Report report("bench progress", "progress of messages while the host works");
   add_where(report, result);
   add_json_cases(report, result);
   add_overlaps(report, result);

@@ -41,7 +41,8 @@ struct RunResult {
 
   double setup_seconds = 0, first_sweep_seconds = 0, loop_seconds = 0;
   double compile_seconds = 0;  ///< of the set-up, to compile the formulas for GPUs; 0: nothing was
-  double glups = 0, gigabytes_per_second = 0;
+  double glups = 0;
+  std::int64_t bytes_per_update = 0;  ///< of memory: each value read once, each new one written
   std::int64_t halo_messages = 0, halo_bytes = 0;  ///< per exchange, the largest of any rank
   std::vector<std::string> notes;
 };

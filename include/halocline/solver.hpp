@@ -268,6 +268,8 @@ struct SolveResult : RunResult {
   Choice choice;
 
   std::vector<std::pair<std::string, Spread>> phases;  ///< seconds per rank, in the loop
+  std::vector<std::vector<double>> phases_of_ranks;    ///< the same of each rank
+  std::int64_t operations_per_update = 0;              ///< equal parts of formulas counted once
   std::int64_t sweeps_in_graphs = 0;                   ///< timed without separate phases
   /// Which halos the sweeps send themselves: there are no exchanges of these to time.
   enum class HalosBySweeps { none, some, all } halos_by_sweeps = HalosBySweeps::none;

@@ -54,6 +54,13 @@ class Report(dict[str, Any]):
         #: The command's exit code: 0, or with a report 1 or 3, for what it found.
         self.code = code
 
+    def plot(self) -> Any:
+        """Draws what there is to draw, and returns a Figure of matplotlib's. UnavailableError without matplotlib."""
+        from halocline.plots import panels, reports
+
+        panels.matplotlib()
+        return panels.figure_of(reports.panels_of(self))
+
     def __str__(self) -> str:
         return self.text.rstrip("\n")
 

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from halocline.errors import UsageError
+from halocline.plots.fields import Plane, Space, on_host, plane_of, sampling
 
 
 class Result(Mapping[str, Any]):
@@ -19,6 +22,7 @@ class Result(Mapping[str, Any]):
         inner: dict[str, Any],
         owned: tuple[slice, ...],
         problem: dict[str, Any],
+        comm: Any = None,
     ) -> None:
         self._text = text
         #: The report of `halocline solve --json`, as docs/report.md lists it: sizes there are x first.
@@ -29,6 +33,7 @@ class Result(Mapping[str, Any]):
         self.owned = owned
         #: What was solved, as check() returns it.
         self.problem: dict[str, Any] = problem
+        self._comm = comm  # whose ranks have the other parts
 
     @property
     def sweeps(self) -> int:
@@ -79,6 +84,45 @@ class Result(Mapping[str, Any]):
 
         ends = zip(self.owned, self.problem["lower"], self.problem["spacing"])
         return tuple(lower + (numpy.arange(own.start, own.stop) + 0.5) * spacing for own, lower, spacing in ends)
+
+    def plot(
+        self,
+        field: str | None = None,
+        *,
+        at: Mapping[str, int] | None = None,
+        range: Sequence[float] | None = None,
+    ) -> Any:
+        """Draws the fields of the whole domain, norms, sums and probes, phases of the ranks, or only `field`: returns a
+        Figure of matplotlib's, which notebooks show and `savefig` writes. at: of three axes the one to cut, and its
+        cell, as {"z": 12}; by default the middle one along z. range: the values at the ends of the colours.
+        Collective: on ranks but the first it returns None. UnavailableError without matplotlib."""
+        from halocline.plots import panels, planes, reports
+
+        panels.matplotlib()
+        if field is not None and field not in self._inner:
+            raise UsageError(f"there is no field '{field}'; there are: {', '.join(self._inner)}")
+        names = list(self._inner) if field is None else [field]
+        parts = [self._plane(name, at) for name in names]
+        if self._comm is not None and self._comm.Get_rank() != 0:
+            return None
+        drawn = [planes.panel_of_plane(one, planes.scale_of([one], range)) for one in parts]
+        return panels.figure_of(drawn if field is not None else drawn + reports.panels_of(self.report))
+
+    def _plane(self, field: str, at: Mapping[str, int] | None) -> Plane:
+        """Gathers the samples of all ranks on the first one."""
+        import numpy
+
+        problem = self.problem
+        shown = sampling(Space(problem["cells"], problem["lower"], problem["spacing"]), at)
+        of_part, place = shown.local(self.owned)
+        mine = on_host(self._inner[field][of_part])
+        parts = [(place, mine)] if self._comm is None else self._comm.gather((place, mine)) or []
+        picture = numpy.empty(shown.shape, mine.dtype)
+        for place, values in parts:
+            picture[place] = values
+        time = self.report["time"]
+        when = f"t = {time:.6g}" if time is not None else f"{self.sweeps} sweeps"
+        return plane_of(field, picture, shown, when)
 
     def to_xarray(self) -> Any:
         """Returns a Dataset of xarray's of this rank's part, with coordinates."""

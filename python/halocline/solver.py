@@ -196,7 +196,7 @@ def _solve(
     calls.raise_what_ended_the_run()  # now that no other rank waits for this one
     results = {name: uses[name][1] for name in described["fields"] if uses[name][0] != "start"}
     inner = {name: array if tuple(array.shape) == own else array[grid.inner] for name, array in results.items()}
-    return Result(text.decode(), json.loads(report), results, inner, grid.owned, dict(described))
+    return Result(text.decode(), json.loads(report), results, inner, grid.owned, dict(described), grid._comm)
 
 
 #: Flags of the command that are not the option's name.

@@ -11,6 +11,11 @@ def record(**properties):
             "additionalProperties": False}
 
 
+def of_kind(kind):
+    """The keys of every report: what it is, and the version of Halocline that made it."""
+    return {"report": {"const": kind}, "halocline": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}}
+
+
 def optional(kind):
     return {"anyOf": [kind, {"type": "null"}]}
 
@@ -38,6 +43,7 @@ TRANSPORTS = ["self", "shared", "peer", "nccl", "nvshmem", "gpu_aware", "staged"
 SCHEDULES = ["sequential", "overlap", "fused", "persistent"]
 
 SCHEMA = record(
+    **of_kind("solve"),
     problem=TEXT,
     cells=EXTENTS,
     precision={"enum": ["f32", "f64"]},
@@ -66,6 +72,8 @@ SCHEMA = record(
                             copies_in=optional(TEXT), copies_bytes=COUNT, waited_ms=AMOUNT)),
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
+    operations_per_update=COUNT,
+    bytes_per_update=POSITIVE,
     # Only where formulas were compiled.
     seconds={**record(setup=AMOUNT, first_sweep=AMOUNT, loop=AMOUNT, compile=AMOUNT, total=AMOUNT),
              "required": ["setup", "first_sweep", "loop", "total"]},
@@ -96,8 +104,8 @@ SCHEMA = record(
         transports=list_of(record(pair={"enum": PAIRS}, transport={"enum": TRANSPORTS},
                                   us={"type": "number", "exclusiveMinimum": 0}))),
     halo=record(messages=COUNT, bytes=COUNT, exchanges=COUNT, us=optional(SPREAD)),
-    phases=record(compute=SPREAD, pack=SPREAD, move=SPREAD, call=SPREAD, wait=SPREAD,
-                  unpack=SPREAD, reduce=SPREAD),
+    phases=record(**dict.fromkeys(("compute", "pack", "move", "call", "wait", "unpack", "reduce"),
+                                  record(min=AMOUNT, mean=AMOUNT, max=AMOUNT, ranks=list_of(AMOUNT, 1)))),
     notes=list_of(TEXT),
 )
 # Only where they were asked for.
@@ -111,7 +119,7 @@ OF_RIVAL = dict(
     memory={"enum": ["host", "pinned", "device", "managed", "system"]},
     rival={"enum": ["derived_types"]})
 BENCH_HALO = record(
-    bench={"const": "halo"},
+    **of_kind("bench halo"),
     precision={"enum": ["f32", "f64"]},
     neighbours={"enum": ["faces", "all"]},
     ranks=POSITIVE,
@@ -143,7 +151,7 @@ BENCH_HALO = record(
     notes=list_of(TEXT),
 )
 BENCH_P2P = record(
-    bench={"const": "p2p"},
+    **of_kind("bench p2p"),
     ranks=POSITIVE,
     nodes=POSITIVE,
     devices=list_of({"anyOf": [CPU, GPU]}, 1),
@@ -166,7 +174,7 @@ BENCH_P2P = record(
     notes=list_of(TEXT),
 )
 BENCH_STEP = record(
-    bench={"const": "step"},
+    **of_kind("bench step"),
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
     sweeps=POSITIVE,
     repetitions=POSITIVE,
@@ -192,7 +200,7 @@ WAYS = [*TRANSPORTS[1:], "whole_array", "skin_copies", "pinned", "managed", "pre
         "derived_types"]
 PHASES = ["calc", "pack", "move", "call", "wait"]
 BENCH_LAYOUT = record(
-    bench={"const": "layout"},
+    **of_kind("bench layout"),
     problem=TEXT,
     cells_per_rank=EXTENTS,
     cells=EXTENTS,
@@ -239,7 +247,7 @@ def doctor_result(paths, memories):
 
 
 DOCTOR = record(
-    doctor={"const": 1},
+    **of_kind("doctor"),
     when={"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
     host=TEXT,
     mpi=TEXT,
@@ -311,6 +319,7 @@ def check_doctor(report, code):
 
 
 PLAN = record(
+    **of_kind("plan"),
     problem={"enum": ["laplace", "jacobi", "heat", "star7"]},
     cells=EXTENTS,
     precision={"enum": ["f32", "f64"]},
@@ -415,3 +424,6 @@ def check_report(report, **more):
     for spread in [*filter(None, [report["halo"]["us"]]), *report["phases"].values()]:
         assert spread["min"] <= spread["mean"] * (1 + 1e-12)
         assert spread["mean"] <= spread["max"] * (1 + 1e-12)
+    for phase in report["phases"].values():
+        assert len(phase["ranks"]) == report["ranks"]
+        assert (min(phase["ranks"]), max(phase["ranks"])) == (phase["min"], phase["max"])

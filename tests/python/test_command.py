@@ -17,7 +17,7 @@ def test_a_plan_is_a_dictionary_and_a_text(as_no_rank):  # noqa: F811
 
 def test_benchmarks_take_lists(as_no_rank):  # noqa: F811
     report = hc.bench("p2p", ranks=2, sizes=[8, "1Ki"], transport="mpi", memory="host", seconds=0.001)
-    assert report["bench"] == "p2p" and report.code == 0
+    assert report["report"] == "bench p2p" and report.code == 0
 
 
 def test_mistakes_are_told(as_no_rank):  # noqa: F811

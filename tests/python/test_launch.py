@@ -19,7 +19,7 @@ def as_no_rank(monkeypatch):
     if MPI.COMM_WORLD.Get_size() > 1:
         pytest.skip("one rank starts others")
     for name in list(os.environ):
-        if name.startswith(("OMPI_", "PMI_", "PMIX_", "HYDRA", "MPI_LOCAL", "ORTE_", "OPAL_")):
+        if name.startswith(("OMPI_", "PMI_", "PMIX_", "HYDRA", "HYDI", "MPI_LOCAL", "ORTE_", "OPAL_")):
             monkeypatch.delenv(name)
 
 

@@ -66,7 +66,7 @@ void put_times(const Communicator& communicator, const ProgramFacts& facts, std:
   const auto updates = static_cast<double>(cells) *
                        static_cast<double>(std::max<std::int64_t>(0, facts.sweeps - apart));
   result.glups = result.loop_seconds > 0 ? updates / result.loop_seconds / 1e9 : 0;
-  result.gigabytes_per_second = result.glups * 2 * static_cast<double>(element_bytes);
+  result.bytes_per_update = 2 * element_bytes;
 }
 
 RunResult result_of(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
@@ -107,7 +107,7 @@ RunResult result_of(const Communicator& communicator, const Grid& grid, const Fi
 }
 
 Report report_of(const RunResult& result) {
-  Report report = program::titled(result);
+  Report report = program::titled("program", result);
   program::add_result(report, result);
   program::add_sum(report, result, program::sum_text(result.sum));
   report.add_json("verified", nullptr);

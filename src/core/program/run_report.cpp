@@ -83,9 +83,8 @@ std::string devices_text(const RunResult& result) {
 /// "one read and one write", "20 bytes".
 std::string traffic_text(const RunResult& result) {
   const std::int64_t both = 2 * (result.precision == name_of(Precision::f32) ? 4 : 8);
-  const std::int64_t bytes =
-      result.glups > 0 ? std::llround(result.gigabytes_per_second / result.glups) : both;
-  return bytes == both ? std::string("one read and one write") : counted(bytes, "byte");
+  return result.bytes_per_update == both ? std::string("one read and one write")
+                                         : counted(result.bytes_per_update, "byte");
 }
 
 /// "0", "0 to 3", "0, 2, 5".
@@ -148,9 +147,9 @@ std::vector<std::pair<std::int64_t, double>> thinned_norms(const RunResult& resu
   return some;
 }
 
-Report titled(const RunResult& result) {
-  return Report("", fmt::format("{} {}-D, {}, {}", result.problem, result.cells.axes(),
-                                grid::cells_text(result.cells), result.precision));
+Report titled(const std::string& kind, const RunResult& result) {
+  return Report(kind, fmt::format("{} {}-D, {}, {}", result.problem, result.cells.axes(),
+                                  grid::cells_text(result.cells), result.precision));
 }
 
 void add_result(Report& report, const RunResult& result, const std::string& norm_of) {
@@ -177,8 +176,10 @@ Section& add_rate(Report& report, const RunResult& result) {
              fmt::format("{}, {} per rank; {:.1f} GB/s at {} per update",
                          write_number(result.glups, Format::rate("GLUP/s")),
                          write_number(result.glups / result.ranks, Format::rate("")),
-                         result.gigabytes_per_second, traffic_text(result)));
+                         result.glups * static_cast<double>(result.bytes_per_update),
+                         traffic_text(result)));
   report.add_json("glups_per_rank", result.glups / result.ranks);
+  report.add_json("bytes_per_update", result.bytes_per_update);
   Section& seconds = report.add_section("seconds", "");
   seconds.add("setup", "set-up", result.setup_seconds, Format::time());
   if (result.compile_seconds > 0)

@@ -16,8 +16,8 @@
 
 namespace halocline::program {
 
-/// Returns the report of a run with only its title.
-Report titled(const RunResult& result);
+/// Returns the report of a run with only its title; JSON names its kind.
+Report titled(const std::string& kind, const RunResult& result);
 
 /// Adds sweeps and norms. `norm_of`: what follows the word norm, such as " of u".
 void add_result(Report& report, const RunResult& result, const std::string& norm_of = {});

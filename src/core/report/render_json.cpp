@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <halocline/error.hpp>
+#include <halocline/version.hpp>
 
 #include "base/text/json_text.hpp"
 #include "report/render.hpp"
@@ -122,6 +123,10 @@ void print(const Json& json, std::size_t indent, std::size_t column, std::string
 
 std::string render_json(const Report& report) {
   Json root = Json::object();
+  if (!report.key().empty()) {
+    root["report"] = report.key();
+    root["halocline"] = HALOCLINE_VERSION;
+  }
   fill(root, report);
   std::string text;
   print(root, 0, 0, text);

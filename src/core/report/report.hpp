@@ -147,7 +147,8 @@ struct Section::Node {
   std::variant<Row, Table, Section> content;
 };
 
-/// A whole report is its outermost section; its title is the first line of the text.
+/// A whole report is its outermost section. Its key says what it is a report of; its title is the
+/// first line of the text.
 using Report = Section;
 
 }  // namespace halocline

@@ -27,7 +27,7 @@ std::string description_of(const SolveOptions& options, int ranks) {
   const solver::Case the_case = solver::make_case(options, ranks);
   solver::check_target(options);
   const problem::Model& model = *the_case.model;
-  Report report;
+  Report report("description");
   report.add_json("problem", model.name)
       .add_json("title", model.title)
       .add_json("cells", program::list_of(the_case.grid.cells))

@@ -342,9 +342,9 @@ void SolveRun::measure() {
   const std::int64_t swept = result_.sweeps - start().sweep;
   result_.glups = swept <= 1 ? glups_of(swept, result_.first_sweep_seconds)
                              : glups_of(swept - 1, result_.loop_seconds);
-  // At best, each update reads every value once and writes every new one.
-  result_.gigabytes_per_second =
-      result_.glups * static_cast<double>(problem::effort_of(*case_.model).bytes);
+  const problem::Effort effort = problem::effort_of(*case_.model);
+  result_.bytes_per_update = effort.bytes;
+  result_.operations_per_update = effort.operations;
   measure_phases();
   const ExchangeInfo& info = chosen_.runner->exchange_info();
   result_.halo_messages = comm::max_over_ranks(communicator_, info.messages);
@@ -356,8 +356,7 @@ void SolveRun::measure() {
   measure_fields();
 }
 
-Spread spread_over_ranks(const Communicator& communicator, double mine) {
-  const std::vector<double> all = comm::gather_all(communicator, mine);
+Spread spread_of(const std::vector<double>& all) {
   return {*std::min_element(all.begin(), all.end()),
           std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()),
           *std::max_element(all.begin(), all.end())};
@@ -369,13 +368,14 @@ void SolveRun::measure_phases() {
   for (std::size_t p = 0; p < phase_count - 1; ++p) {
     const auto phase = static_cast<Phase>(p);
     const double seconds = recorder.seconds(phase);
-    result_.phases.emplace_back(name_of(phase), spread_over_ranks(communicator_, seconds));
+    result_.phases_of_ranks.push_back(comm::gather_all(communicator_, seconds));
+    result_.phases.emplace_back(name_of(phase), spread_of(result_.phases_of_ranks.back()));
     if (phase != Phase::compute && phase != Phase::reduce) exchange_seconds += seconds;
   }
   // The recorder excludes the first sweep and its exchange.
   const auto counted = std::max<std::int64_t>(1, result_.exchanges - 1);
   result_.exchange_seconds =
-      spread_over_ranks(communicator_, exchange_seconds / static_cast<double>(counted));
+      spread_of(comm::gather_all(communicator_, exchange_seconds / static_cast<double>(counted)));
 }
 
 void SolveRun::measure_fields() {

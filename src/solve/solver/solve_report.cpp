@@ -328,8 +328,10 @@ void add_phases(Report& report, const SolveResult& result) {
   Table shown = table;
   shown.key = "phases_shown";
   shown.audience = Audience::text;
-  for (const auto& [phase, spread] : result.phases) {
-    table.add({phase, spread.min, spread.mean, spread.max});
+  table.columns.push_back({"ranks", ""});
+  for (std::size_t p = 0; p < result.phases.size(); ++p) {
+    const auto& [phase, spread] = result.phases[p];
+    table.add({phase, spread.min, spread.mean, spread.max, result.phases_of_ranks[p]});
     if (spread.max > 0) shown.add({phase, spread.min, spread.mean, spread.max});
   }
   report.add_table(std::move(table));
@@ -356,7 +358,7 @@ void add_profile(Report& report, const SolveResult& result) {
 }  // namespace
 
 Report report_of(const SolveResult& result, ProfileTable profile) {
-  Report report = program::titled(result);
+  Report report = program::titled("solve", result);
   program::add_result(report, result, fields_of_norm(result));
   report.add_json("norm_of", result.norm_of);
   if (result.time)
@@ -372,6 +374,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_checkpoints(report, result);
   add_writing(report, result);
   report.add_line("");
+  report.add_json("operations_per_update", result.operations_per_update);
   program::add_rate(report, result).add("total", "total", result.total_seconds, Format::time());
   add_baseline(report, result);
   report.add_line("");

@@ -291,11 +291,10 @@ std::string name_of(const HaloTiming& timing) {
 }
 
 Report report_of(const HaloBenchResult& result) {
-  Report report(
-      "", fmt::format(
-              "halo exchange, {}, {}", result.precision,
-              result.neighbours == Neighbours::faces ? "faces only" : "faces, edges and corners"));
-  report.add_json("bench", "halo");
+  Report report("bench halo",
+                fmt::format("halo exchange, {}, {}", result.precision,
+                            result.neighbours == Neighbours::faces ? "faces only"
+                                                                   : "faces, edges and corners"));
   report.add_json("precision", result.precision);
   report.add_json("neighbours", result.neighbours == Neighbours::faces ? "faces" : "all");
   add_where(report, result);

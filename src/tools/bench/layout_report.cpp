@@ -191,10 +191,10 @@ std::string name_of(const KernelGain& kernel) {
 }
 
 Report report_of(const LayoutBenchResult& result) {
-  Report report("", fmt::format("layouts and halos: {}, {} cells per rank, {}, {} a repetition",
-                                result.problem, grid::text_of(result.cells_per_rank),
-                                result.precision, counted(result.sweeps, "sweep")));
-  report.add_json("bench", "layout");
+  Report report("bench layout",
+                fmt::format("layouts and halos: {}, {} cells per rank, {}, {} a repetition",
+                            result.problem, grid::text_of(result.cells_per_rank), result.precision,
+                            counted(result.sweeps, "sweep")));
   report.add_json("problem", result.problem);
   report.add_json("cells_per_rank", list_of(result.cells_per_rank));
   report.add_json("cells", list_of(result.cells));

@@ -228,8 +228,7 @@ std::string name_of(const P2pTiming& timing) {
 }
 
 Report report_of(const P2pBenchResult& result) {
-  Report report("", "messages between two ranks, each pair alone");
-  report.add_json("bench", "p2p");
+  Report report("bench p2p", "messages between two ranks, each pair alone");
   add_ranks(report, result.ranks, result.nodes);
   const std::vector<Point> points = points_of(result);
   add_devices(report, result.devices);

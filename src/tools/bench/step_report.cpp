@@ -141,9 +141,8 @@ std::string name_of(const StepTiming& timing) {
 }
 
 Report report_of(const StepBenchResult& result) {
-  Report report("", fmt::format("{}, {}, first one not counted", result.problem,
-                                counted(result.sweeps, "sweep")));
-  report.add_json("bench", "step");
+  Report report("bench step", fmt::format("{}, {}, first one not counted", result.problem,
+                                          counted(result.sweeps, "sweep")));
   report.add_json("problem", result.problem);
   report.add_json("sweeps", result.sweeps);
   report.add_json("repetitions", result.repetitions);

@@ -310,9 +310,8 @@ void add_changes(Report& report, const ReportOptions& options) {
 
 Report report_of(const Diagnosis& diagnosis, const ReportOptions& options) {
   const Evidence& evidence = diagnosis.evidence;
-  Report report("", title(evidence.facts));
-  report.add_json("doctor", 1)
-      .add_json("when", now_in_utc())
+  Report report("doctor", title(evidence.facts));
+  report.add_json("when", now_in_utc())
       .add_json("host", evidence.facts.node.host)
       .add_json("mpi", evidence.facts.node.mpi)
       .add_json("ranks", evidence.ranks)

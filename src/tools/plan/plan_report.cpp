@@ -74,9 +74,9 @@ void add_shown_refusals(Report& report, const Plan& plan) {
 }  // namespace
 
 Report report_of(const Plan& plan) {
-  Report report(
-      "", fmt::format("{} {}-D, {}, {}, on {}", plan.problem, plan.cells.axes(),
-                      grid::cells_text(plan.cells), plan.precision, counted(plan.ranks, "rank")));
+  Report report("plan", fmt::format("{} {}-D, {}, {}, on {}", plan.problem, plan.cells.axes(),
+                                    grid::cells_text(plan.cells), plan.precision,
+                                    counted(plan.ranks, "rank")));
   report.add_json("problem", plan.problem);
   report.add_json("cells", list_of(plan.cells));
   report.add_json("precision", plan.precision);

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of fields."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from halocline.errors import UsageError
+from halocline.plots.fields import MOST_UNEVEN, Plane, Space
+from halocline.plots.panels import Panel, colour_bar, matplotlib
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """The values at the ends of the colours."""
+
+    least: float
+    most: float
+
+    @property
+    def is_diverging(self) -> bool:
+        low, high = -self.least, self.most
+        return low > 0 and high > 0 and max(low, high) <= MOST_UNEVEN * min(low, high)
+
+
+def scale_of(planes: Iterable[Plane], given: Sequence[float] | None = None) -> Scale:
+    """Returns a scale for all: as given, or their finite values'; about 0 where that is diverging."""
+    import numpy
+
+    if given is not None:
+        least, most = given
+        if not least < most:
+            raise UsageError(f"a range goes from the least to the largest value, not from {least:g} to {most:g}")
+        return Scale(least, most)
+    finite = [plane.values[numpy.isfinite(plane.values)] for plane in planes]
+    ends = [(float(one.min()), float(one.max())) for one in finite if one.size]
+    if not ends:
+        return Scale(0.0, 0.0)
+    scale = Scale(min(least for least, _ in ends), max(most for _, most in ends))
+    largest = max(-scale.least, scale.most)
+    return Scale(-largest, largest) if scale.is_diverging else scale
+
+
+def panel_of_plane(plane: Plane, scale: Scale) -> Panel:
+    return Panel(
+        plane.title(), lambda axes: (_draw_curve if plane.values.ndim == 1 else _draw_plane)(axes, plane, scale)
+    )
+
+
+def _axis_label(space: Space, axis: int) -> str:
+    return space.names[axis] + ("" if space.spacing is not None else " (cells)")
+
+
+def _draw_plane(axes: Any, plane: Plane, scale: Scale) -> None:
+    import numpy
+
+    space, (y, x) = plane.sampling.space, plane.sampling.axes
+    (left, right), (low, high) = space.ends(x), space.ends(y)
+    colours = matplotlib().colormaps["coolwarm" if scale.is_diverging else "viridis"].copy()
+    colours.set_bad("#e6194b")  # as the command's pictures have what is not finite
+    # True lengths, unless there would be next to nothing to see.
+    ratio = (high - low) / (right - left)
+    aspect = "equal" if 1 / 8 <= ratio <= 8 else "auto"
+    values: Any = numpy.where(numpy.isfinite(plane.values), plane.values, numpy.nan)  # also of infinities
+    extent = (left, right, low, high)
+    image = axes.imshow(
+        values, colours, aspect=aspect, origin="lower", extent=extent, vmin=scale.least, vmax=scale.most,
+        interpolation="nearest",
+    )  # fmt: skip
+    axes.set_xlabel(_axis_label(space, x))
+    axes.set_ylabel(_axis_label(space, y))
+    colour_bar(axes, image)
+
+
+def _draw_curve(axes: Any, plane: Plane, scale: Scale) -> None:
+    import numpy
+
+    space, (axis,) = plane.sampling.space, plane.sampling.axes
+    lower, upper = space.ends(axis)
+    cells = numpy.arange(space.cells[axis])[plane.sampling.slices[axis]]
+    axes.plot(lower + (cells + 0.5) * (upper - lower) / space.cells[axis], plane.values)
+    axes.set_xlim(lower, upper)
+    if scale.most > scale.least:
+        room = 0.04 * (scale.most - scale.least)
+        axes.set_ylim(scale.least - room, scale.most + room)
+    axes.set_xlabel(_axis_label(space, axis))
+    axes.set_ylabel(plane.name)
+    axes.grid(alpha=0.3)
