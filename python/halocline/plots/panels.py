@@ -52,7 +52,7 @@ def figure_of(panels: Sequence[Panel]) -> Any:
 
 def _png_of(figure: Any) -> bytes:
     file = io.BytesIO()
-    figure.savefig(file, format="png")
+    figure.savefig(file, format="png", dpi=72)  # as notebooks draw theirs
     return file.getvalue()
 
 
