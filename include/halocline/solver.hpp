@@ -104,9 +104,10 @@ struct SolveOptions {
   /// name of each file has the number of sweeps done: "u-000100.npy" for "u.npy". A .vtkhdf file
   /// has all times.
   std::optional<std::int64_t> output_every;
-  /// The values at the ends of the colours in pictures of a field, at the lower and upper edge of
-  /// curves. By default those of the picture; with output_every those of the pictures so far, so
-  /// that the scale only ever widens.
+  /// The values at the ends of the colours in pictures of a field. By default those of the picture,
+  /// made symmetric about 0 where both signs are of about one size, which get colours that diverge
+  /// from 0; with output_every those of the pictures so far, so that the scale only ever widens. A
+  /// range that is symmetric about 0 has diverging colours, too.
   struct Range {
     std::string field;  ///< empty: the first
     double min, max;
@@ -245,6 +246,15 @@ struct SolveResult : RunResult {
     double seconds_waited = 0;  ///< in which the sweeps waited for copies or for the disk
   };
   std::optional<Writing> writing;
+  /// The pictures that were written, of numbered ones the last.
+  struct Picture {
+    std::string path, field;
+    std::string map;  ///< "viridis", or "coolwarm" for values of both signs
+    /// The values at the ends of the map; nothing if none was finite.
+    std::optional<double> least = {}, largest = {};
+    std::string text = {};  ///< the scale, and which part of the field is shown
+  };
+  std::vector<Picture> pictures;
   std::string stopped_by;  ///< the request that ended the run early: SolveOptions::stop_request
 
   /// How solve() chose process grid, transport, schedule and graphs, and the times of the

@@ -70,6 +70,8 @@ SCHEMA = record(
     checkpoints=optional(record(folder=TEXT, written=COUNT, last=COUNT, ms=AMOUNT)),
     writing=optional(record(beside_sweeps={"type": "boolean"}, why_not=optional(TEXT),
                             copies_in=optional(TEXT), copies_bytes=COUNT, waited_ms=AMOUNT)),
+    pictures=list_of(record(path=TEXT, field=TEXT, map={"enum": ["viridis", "coolwarm"]},
+                            least=optional({"type": "number"}), largest=optional({"type": "number"}))),
     glups=AMOUNT,
     glups_per_rank=AMOUNT,
     operations_per_update=COUNT,

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -96,9 +97,12 @@ def size_of_png(content):
 
 
 def test_a_picture_is_a_png(tmp_path):
-    solve("heat", "--cells", "20x16x12", "--ranks", "3", "--output", "u.png", cwd=tmp_path)
-    width, height = size_of_png((tmp_path / "u.png").read_bytes())
-    assert 50 <= width <= 5000 and 50 <= height <= 5000
+    text = solve("heat", "--cells", "20x16x12", "--ranks", "3", "--output", "u.png", cwd=tmp_path)
+    content = (tmp_path / "u.png").read_bytes()
+    width, height = size_of_png(content)
+    assert 500 <= width <= 1100 and 500 <= height <= 1100
+    scale = re.search(r"\n  picture       u\.png: (.*), z = 6\n", text).group(1)
+    assert f"viridis: {scale}".encode() in content
     assert os.listdir(tmp_path) == ["u.png"]
 
 

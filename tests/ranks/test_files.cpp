@@ -538,75 +538,72 @@ class Pictures : public Files {
     return static_cast<Real>(static_cast<double>(6 * (at.x % 17) - 3 * (at.y % 5) + 2 * at.z) / 6);
   }
 
+  struct Plane {
+    std::int64_t width, height, step = 1, z = 0;
+    std::optional<double> aspect = {};
+    std::string part = {};
+  };
   template <class Real>
-  void expect_picture(const Extents& cells, const std::string& expected) {
+  void expect_picture(const Extents& cells, const Plane& plane) {
+    const std::string expected = drawn<Real>(plane);
     for (const GridOptions& options : splits(cells)) {
       const Grid grid(rank(), ranks(), options);
       SCOPED_TRACE(describe(grid));
       const Field<Real> field(grid);
       for_each_cell(grid.owned(),
                     [&](const Int3& at) { field(at.x, at.y, at.z) = value<Real>(at); });
-      files::write_picture(world_, grid, field, folder_ / "u.png", "wave");
+      const files::Shown shown = files::write_picture(world_, grid, field, folder_ / "u.png",
+                                                      {.title = "wave", .spacing = {2, 1, 1}});
+      EXPECT_EQ(shown.part, plane.part);
+      ASSERT_TRUE(shown.scale) << "on every rank";
+      EXPECT_LT(shown.scale->range.min, shown.scale->range.max);
       if (rank() == 0) {
         EXPECT_EQ(content_of(folder_ / "u.png"), expected);
       }
     }
   }
 
-  struct Plane {
-    std::int64_t width, height, cells_x = 0, cells_y = 0, step = 1, z = 0;
-    std::string title;
-  };
   template <class Real>
   static std::string drawn(const Plane& plane) {
     std::vector<double> values;
+    const auto cell = [&](std::int64_t sample, std::int64_t samples) {
+      return samples > 1 ? sample * plane.step + plane.step / 2 : 0;
+    };
     for (std::int64_t y = 0; y < plane.height; ++y)
       for (std::int64_t x = 0; x < plane.width; ++x)
-        values.push_back(value<Real>(
-            {x * plane.step + plane.step / 2, y * plane.step + plane.step / 2, plane.z}));
+        values.push_back(value<Real>({cell(x, plane.width), cell(y, plane.height), plane.z}));
     const std::vector<std::byte> bytes = encode_png({.width = plane.width,
                                                      .height = plane.height,
                                                      .values = values,
-                                                     .title = plane.title,
-                                                     .cells_x = plane.cells_x,
-                                                     .cells_y = plane.cells_y});
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  template <class Real>
-  static std::string curve(std::int64_t cells, const std::string& title, std::int64_t step = 1) {
-    std::vector<double> values;
-    for (std::int64_t x = step / 2; x < cells; x += step) values.push_back(value<Real>({x, 0, 0}));
-    const std::vector<std::byte> bytes =
-        encode_png(Curve{.values = values, .title = title, .cells = cells});
+                                                     .aspect = plane.aspect,
+                                                     .scale = scale_of(range_of(values).value()),
+                                                     .title = "wave" + plane.part});
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 };
 
 TEST_F(Pictures, AreTheSameForAnyProcessGrid) {
-  expect_picture<double>({13, 7}, drawn<double>({.width = 13, .height = 7, .title = "wave"}));
-  expect_picture<float>({40}, curve<float>(40, "wave"));
+  expect_picture<double>({13, 7}, {.width = 13, .height = 7, .aspect = 3.5 / 13});
+  expect_picture<float>({40}, {.width = 40, .height = 1});
   expect_picture<float>({6, 5, 3},
-                        drawn<float>({.width = 6, .height = 5, .z = 1, .title = "wave, z = 1"}));
+                        {.width = 6, .height = 5, .z = 1, .aspect = 2.5 / 6, .part = ", z = 1"});
 }
 
 TEST_F(Pictures, ShowSomeOfVeryManyCells) {
-  expect_picture<double>({3000}, curve<double>(3000, "wave, one cell in 3", 3));
-  const std::string title = "wave, one cell in 3 x 3";
+  expect_picture<double>({3000},
+                         {.width = 1000, .height = 1, .step = 3, .part = ", one cell in 3"});
+  const std::string part = ", one cell in 3 x 3";
   expect_picture<float>(
-      {3000, 9},
-      drawn<float>(
-          {.width = 1000, .height = 3, .cells_x = 3000, .cells_y = 9, .step = 3, .title = title}));
+      {3000, 9}, {.width = 1000, .height = 3, .step = 3, .aspect = 4.5 / 3000, .part = part});
   expect_picture<double>(
-      {8, 2100},
-      drawn<double>(
-          {.width = 3, .height = 700, .cells_x = 8, .cells_y = 2100, .step = 3, .title = title}));
+      {8, 2100}, {.width = 3, .height = 700, .step = 3, .aspect = 1050.0 / 8, .part = part});
 }
 
 TEST_F(Pictures, OfPathsThatCannotBeWrittenAreErrors) {
   const Grid grid(rank(), ranks(), {.cells = {12, 8}});
   const Field<double> field(grid), vectors(grid, {.components = 3});
   const auto write = [&](const FieldStorage& what, const std::string& path) {
-    return together([&] { files::write_picture(world_, grid, what, path, "u"); });
+    return together([&] { files::write_picture(world_, grid, what, path); });
   };
   EXPECT_THAT(write(field, folder_ / "none/u.png").text, HasSubstr("there is no folder"));
   EXPECT_EQ(write(field, "/dev/full").kind, ErrorKind::resource);

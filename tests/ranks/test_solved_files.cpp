@@ -308,6 +308,7 @@ TEST_F(SolvedFiles, ArePicturesOfAnyArray) {
 }
 
 TEST_F(SolvedFiles, HaveColoursThatWidenOrAreGiven) {
+  std::vector<SolveResult::Picture> told;
   const auto pictures = [&](const std::string& name,
                             const std::vector<SolveOptions::Range>& ranges) {
     const std::string folder = folder_for(name);
@@ -315,9 +316,10 @@ TEST_F(SolvedFiles, HaveColoursThatWidenOrAreGiven) {
     options.field_outputs = {{"", folder + "/u.png"}, {"v", folder + "/v.png"}};
     options.output_every = 15;
     options.ranges = ranges;
-    const std::vector<std::string> notes = solve(world(), options).notes;
+    const SolveResult result = solve(world(), options);
+    told = result.pictures;
     std::string text;
-    for (const std::string& note : notes)
+    for (const std::string& note : result.notes)
       if (note.find("colours") != note.npos) text += note + "\n";
     return std::pair(text, files_of(name));
   };
@@ -326,6 +328,12 @@ TEST_F(SolvedFiles, HaveColoursThatWidenOrAreGiven) {
   EXPECT_EQ(size_of(wide.at("u-000000.png")), size_of(wide.at("u-000045.png")));
   EXPECT_THAT(note, testing::AllOf(testing::HasSubstr("u.png"), testing::HasSubstr("u="),
                                    testing::Not(testing::HasSubstr("v.png"))));
+  ASSERT_EQ(told.size(), 2u) << "on every rank";
+  EXPECT_THAT(told[0].path, testing::EndsWith("u-000045.png"));
+  EXPECT_THAT(note, testing::HasSubstr(
+                        fmt::format("{:g},{:g}", told[0].least.value(), told[0].largest.value())));
+  EXPECT_EQ(told[1].field + ": " + told[1].map + ": " + told[1].text,
+            "v: viridis: v, 0 (dark) to 0.5 (bright)");
   const auto [none, given] =
       pictures("given", {{.field = "u", .min = 0, .max = 1}, {.field = "v", .min = 0, .max = 0.5}});
   EXPECT_EQ(none, "");
@@ -337,6 +345,33 @@ TEST_F(SolvedFiles, HaveColoursThatWidenOrAreGiven) {
   alone.output = folder_for("alone") + "/u.png";
   solve(world(), alone);
   EXPECT_NE(files_of("alone").at("u.png"), wide.at("u-000045.png")) << "of all before";
+}
+
+TEST_F(SolvedFiles, HaveColoursThatDivergeOnceBothSignsAreThere) {
+  // Falls from 1 by 0.1 a sweep: one sign, both but lopsided, both, to -1.
+  SolveOptions options;
+  options.problem = Problem::from_text(
+      "axes = 1\ncells = [8]\n[fields.u]\ninitial = \"1\"\nboundary = \"periodic\"\n"
+      "[update]\nu = \"u - 0.1\"\n[stop]\nsweeps = 20\n",
+      "falls");
+  options.output = folder_for("falls") + "/u.png";
+  options.output_every = 4;
+  const SolveResult result = solve(world(), options);
+  ASSERT_EQ(result.pictures.size(), 1u);
+  EXPECT_EQ(result.pictures[0].map, "coolwarm");
+  EXPECT_EQ(result.pictures[0].text, "-1 (blue) to 1 (red)");
+  EXPECT_THAT(result.notes, testing::Contains(testing::HasSubstr(
+                                "stand for 1 to 1 in the first picture and for -1 to 1 in the "
+                                "last: option 'ranges' set to 'u=-1,1'")));
+  const std::map<std::string, std::string> files = files_of("falls");
+  if (rank() != 0) return;
+  const auto has = [&](const std::string& name, const std::string& text) {
+    return files.at(name).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has("u-000000.png", "viridis: 1 everywhere"));
+  EXPECT_TRUE(has("u-000008.png", "viridis: 0.2 (dark) to 1 (bright)"));
+  EXPECT_TRUE(has("u-000012.png", "viridis: -0.2 (dark) to 1 (bright)"));
+  EXPECT_TRUE(has("u-000016.png", "coolwarm: -1 (blue) to 1 (red)"));
 }
 
 TEST_F(SolvedFiles, AreKeptIfTheirFolderHasGone) {

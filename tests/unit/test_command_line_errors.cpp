@@ -37,6 +37,7 @@ constexpr BadLine bad_lines[] = {
     // Commands and words
     {"nothing", "'nothing'|--help"},
     {"slove laplace --cells 4x4", "'slove'|solve?|halocline --help"},
+    {"plot u.npy", "Python package: pip install 'halocline[plot]', then halocline plot FILE..."},
     {"solve", "PROBLEM|--restart|solve --help"},
     {"solve nothing", "'nothing'|laplace, jacobi, heat, star7"},
     {"solve ''", "problem ''"},

@@ -50,6 +50,24 @@ TEST(SolveReport, TellsWhereASumIsNotFinite) {
                                      Not(HasSubstr("nan"))));
 }
 
+TEST(SolveReport, TellsTheScaleOfPictures) {
+  SolveResult result = made_up();
+  EXPECT_THAT(json_of(result), HasSubstr("\"pictures\": []"));
+  EXPECT_THAT(text_of(result), Not(HasSubstr("picture")));
+  result.pictures = {{.path = "u.png",
+                      .field = "u",
+                      .map = "viridis",
+                      .least = 0,
+                      .largest = 0.998,
+                      .text = "0 (dark) to 0.998 (bright), z = 32"},
+                     {.path = "v.png", .field = "v", .map = "viridis", .text = "no finite value"}};
+  EXPECT_THAT(text_of(result),
+              AllOf(HasSubstr("\n  picture       u.png: 0 (dark) to 0.998 (bright), z = 32\n"),
+                    HasSubstr("\n  picture       v.png: no finite value\n")));
+  EXPECT_THAT(json_of(result),
+              AllOf(HasSubstr("\"largest\": 0.998"), HasSubstr("\"least\": null")));
+}
+
 TEST(SolveReport, TellsTheTimeReachedAndTheSecondsOfAll) {
   SolveResult result = made_up();
   EXPECT_THAT(text_of(result),

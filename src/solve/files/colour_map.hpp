@@ -2,8 +2,11 @@
 #pragma once
 // Maps numbers to colours.
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 namespace halocline {
 
@@ -19,14 +22,41 @@ struct ValueRange {
   double max = 0;
 };
 
-/// Shows NaN and infinities; differs clearly from every colour of the map.
-inline constexpr Colour not_finite_colour{230, 25, 75};
+/// viridis: from dark to bright. coolwarm: from blue over grey to red, for values of both signs.
+enum class ColourMap { viridis, coolwarm };
 
-/// Finds the smallest and the largest finite value; {0, 0} if there is none.
-ValueRange range_of(std::span<const double> values);
+std::string name_of(ColourMap map);
 
-/// Maps `value` to the perceptually uniform map "viridis", dark for range.min and bright for
-/// range.max. Values outside the range get the colour of its nearer end.
-Colour colour_of(double value, const ValueRange& range);
+/// A map, and the values at its ends.
+struct ColourScale {
+  ColourMap map = ColourMap::viridis;
+  ValueRange range = {};
+
+  /// Writes the ends: "0 (dark) to 0.998 (bright)"; "5 everywhere" if they are one.
+  std::string text() const;
+};
+
+/// Finds the smallest and the largest finite value; nothing if there is none.
+std::optional<ValueRange> range_of(std::span<const double> values);
+
+/// How many times the other end one end of a range of both signs may be for the diverging map.
+inline constexpr double diverging_ratio = 4;
+
+enum class RangeIs { found, fixed };
+
+/// Chooses the map of a range. A range found in values, with ends of both signs of which neither is
+/// more than diverging_ratio times the other, gets coolwarm and is made symmetric about 0, which is
+/// grey then. A fixed range stays as it is, and gets coolwarm if it is symmetric. All others get
+/// viridis.
+ColourScale scale_of(const ValueRange& range, RangeIs is = RangeIs::found);
+
+inline constexpr std::size_t map_colours = 255;  ///< odd, so that one of them is the middle
+
+/// The colours of a map from its lower end, and then that of NaN and infinities, which no map has.
+using Palette = std::array<Colour, map_colours + 1>;
+Palette palette_of(ColourMap map);
+
+/// Returns the number of a value's colour. Values outside the range have that of its nearer end.
+std::uint8_t colour_number(double value, const ValueRange& range);
 
 }  // namespace halocline

@@ -2,8 +2,7 @@
 #include "files/picture.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,13 +11,14 @@
 #include "comm/collectives.hpp"
 #include "field/cells.hpp"
 #include "field/elements.hpp"
+#include "files/bytes_of.hpp"
 #include "files/field_array.hpp"
 #include "files/png.hpp"
 
 namespace halocline::files {
 namespace {
 
-/// The most samples along an axis: the PNG writer would average more.
+/// The most samples along an axis, as many as a picture has pixels.
 constexpr std::int64_t most_samples = 1024;
 
 /// Every `step`-th cell along an axis, the middle one of the `step` cells that it represents.
@@ -89,50 +89,61 @@ std::vector<double> sample(const FieldStorage& field, const SampledPlane& plane)
   return values;
 }
 
-/// Copies the samples of `box` to their places in the picture.
-void place(std::vector<double>& picture, const SampledPlane& plane, const Box& box,
-           std::span<const double> values) {
-  const Int3 extent = box.extent();
-  for (std::int64_t y = 0; y < extent.y; ++y)
-    std::copy_n(values.begin() + y * extent.x, extent.x,
-                picture.begin() + (box.lower.y + y) * plane.width() + box.lower.x);
-}
-
 /// Gathers the samples of all ranks on rank 0.
 std::vector<double> gather(const Communicator& communicator, const Grid& grid,
                            const SampledPlane& plane, std::span<const double> mine) {
-  std::vector<double> picture;
   if (communicator.rank() != 0) {
     comm::send(communicator, 0, std::as_bytes(mine));
-    return picture;
+    return {};
   }
-  picture.resize(static_cast<std::size_t>(plane.width() * plane.height()));
-  place(picture, plane, plane.among(grid.owned()), mine);
-  for (int rank = 1; rank < communicator.size(); ++rank) {
+  std::vector<double> picture(static_cast<std::size_t>(plane.width() * plane.height()));
+  for (int rank = 0; rank < communicator.size(); ++rank) {
     const Box box = plane.among(grid.owned(rank));
-    std::vector<double> values(static_cast<std::size_t>(box.cells()));
-    comm::receive(communicator, rank, std::as_writable_bytes(std::span(values)));
-    place(picture, plane, box, values);
+    std::vector<double> values(mine.begin(), mine.end());
+    if (rank > 0) {
+      values.resize(static_cast<std::size_t>(box.cells()));
+      comm::receive(communicator, rank, std::as_writable_bytes(std::span(values)));
+    }
+    const std::int64_t width = box.extent().x;
+    for (std::int64_t y = 0; y < box.extent().y; ++y)
+      std::copy_n(values.begin() + y * width, width,
+                  picture.begin() + (box.lower.y + y) * plane.width() + box.lower.x);
   }
   return picture;
 }
 
-std::optional<ValueRange> range_for(const Look& look, std::span<const double> values) {
-  if (look.fixed) return look.fixed;
-  if (std::none_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
-    return look.at_least;
-  ValueRange range = range_of(values);
-  if (!look.at_least) return range;
-  return ValueRange{std::min(range.min, look.at_least->min),
-                    std::max(range.max, look.at_least->max)};
+std::optional<ColourScale> scale_for(const Look& look, std::span<const double> values) {
+  if (look.fixed) return scale_of(*look.fixed, RangeIs::fixed);
+  std::optional<ValueRange> range = range_of(values);
+  if (!range) range = look.at_least;
+  if (!range) return std::nullopt;
+  if (look.at_least)
+    range = {std::min(range->min, look.at_least->min), std::max(range->max, look.at_least->max)};
+  return scale_of(*range);
+}
+
+/// Returns that of rank 0.
+std::optional<ColourScale> shared(const Communicator& communicator,
+                                  const std::optional<ColourScale>& scale) {
+  const std::string bytes = comm::broadcast(communicator, scale ? bytes_of(*scale) : "", 0);
+  if (bytes.empty()) return std::nullopt;
+  ColourScale result;
+  std::memcpy(&result, bytes.data(), sizeof result);
+  return result;
+}
+
+/// Returns the height of the plane over its width; nothing for one axis.
+std::optional<double> aspect_of(const Grid& grid, const Look& look) {
+  if (grid.axes() == 1) return std::nullopt;
+  const Int3& cells = grid.cells().values();
+  return look.spacing[1] / look.spacing[0] * static_cast<double>(cells.y) /
+         static_cast<double>(cells.x);
 }
 
 }  // namespace
 
-std::optional<ValueRange> write_picture(const Communicator& communicator, const Grid& grid,
-                                        const FieldStorage& field, const std::string& path,
-                                        const std::string& title, Otherwise otherwise,
-                                        const Look& look) {
+Shown write_picture(const Communicator& communicator, const Grid& grid, const FieldStorage& field,
+                    const std::string& path, const Look& look) {
   const SampledPlane plane(grid);
   std::vector<double> mine;
   comm::together(communicator, [&] {
@@ -140,31 +151,20 @@ std::optional<ValueRange> write_picture(const Communicator& communicator, const 
     mine = sample(field, plane);
   });
   const std::vector<double> values = gather(communicator, grid, plane, mine);
-  std::optional<ValueRange> range;
+  const std::string part = plane.description();
+  std::optional<ColourScale> scale;
   comm::on_first_rank(communicator, [&] {
-    range = range_for(look, values);
-    PictureRoom room = look.room;
-    if (room.title > 0) room.title += static_cast<int>(plane.description().size());
-    if (grid.axes() == 1)
-      return write_png(path,
-                       Curve{.values = values,
-                             .title = title + plane.description(),
-                             .range = range,
-                             .cells = grid.cells().values().x,
-                             .room = room},
-                       otherwise);
-    write_png(path,
-              Picture{.width = plane.width(),
-                      .height = plane.height(),
-                      .values = values,
-                      .title = title + plane.description(),
-                      .range = range,
-                      .cells_x = grid.cells().values().x,
-                      .cells_y = grid.cells().values().y,
-                      .room = room},
-              otherwise);
+    scale = scale_for(look, values);
+    TemporaryFile file(path, look.otherwise);
+    file.write(encode_png({.width = plane.width(),
+                           .height = plane.height(),
+                           .values = values,
+                           .aspect = aspect_of(grid, look),
+                           .scale = scale,
+                           .title = look.title + part}));
+    file.commit();
   });
-  return range;
+  return {shared(communicator, scale), part};
 }
 
 }  // namespace halocline::files

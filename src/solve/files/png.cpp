@@ -1,221 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
+// https://www.w3.org/TR/png-3: chunks of length, type, data and checksum; rows of colours' numbers,
+// each after the number of its filter, in zlib's format. The specification advises no filter for
+// palettes.
 #include "files/png.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <string_view>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include "base/files/temporary_file.hpp"
-#include "files/canvas.hpp"
-#include "files/plot.hpp"
-#include "files/png_bytes.hpp"
+#include <halocline/error.hpp>
+
+#include "base/text/words.hpp"
 #include "text/refuse.hpp"
 
 namespace halocline {
 namespace {
 
-using plot::faint_ink;
-using plot::gap;
-using plot::ink;
-using plot::line_height;
-using plot::margin;
-using plot::tick_length;
+using Bytes = std::vector<std::byte>;
 
 // All in pixels.
-constexpr int bar_width = 20;
-constexpr int largest_cell = 96;
-constexpr int aimed_plot_size = 768;
-constexpr int largest_plot_size = 1024;
-constexpr int smallest_plot_size = 64;
+constexpr std::int64_t longest_side = 1024, shortest_side = 32, band_height = 64;
 
-/// Maps the cells along an axis to pixels.
-struct Axis {
-  std::int64_t cells = 0;
-  int pixels = 0;
-
-  /// Returns the first cell of `pixel`; its cells end at that of the next pixel, but are at least
-  /// one.
-  std::int64_t first_cell(std::int64_t pixel) const { return pixel * cells / pixels; }
-  std::int64_t end_cell(std::int64_t pixel) const {
-    return std::max(first_cell(pixel + 1), first_cell(pixel) + 1);
-  }
+struct Size {
+  std::int64_t width, height;
 };
 
-Axis axis_of(std::int64_t cells, std::int64_t cells_of_longer_axis) {
-  std::int64_t pixels = 0;
-  if (cells_of_longer_axis > largest_plot_size) {
-    const std::int64_t share = (cells_of_longer_axis + largest_plot_size - 1) / largest_plot_size;
-    pixels = (cells + share - 1) / share;
-  } else {
-    pixels =
-        cells * std::clamp<std::int64_t>(aimed_plot_size / cells_of_longer_axis, 1, largest_cell);
-  }
-  if (pixels < smallest_plot_size) {
-    // A whole number of pixels per cell, or of cells per pixel.
-    pixels = cells <= smallest_plot_size ? cells * ((smallest_plot_size + cells - 1) / cells)
-                                         : cells / (cells / smallest_plot_size);
-  }
-  return {cells, static_cast<int>(pixels)};
-}
-
-/// Returns the mean of a block of cells; it is not finite if one of them is not.
-double mean_of(const Picture& picture, std::array<std::int64_t, 2> xs,
-               std::array<std::int64_t, 2> ys) {
-  // Weights values before adding them: a sum of large values might overflow.
-  const double weight = 1 / static_cast<double>((xs[1] - xs[0]) * (ys[1] - ys[0]));
-  double mean = 0;
-  for (std::int64_t y = ys[0]; y < ys[1]; ++y)
-    for (std::int64_t x = xs[0]; x < xs[1]; ++x)
-      mean += weight * picture.values[static_cast<std::size_t>(y * picture.width + x)];
-  return mean;
-}
-
-std::string stretch_of(const Axis& x, const Axis& y) {
-  const double x_scale = x.pixels / static_cast<double>(x.cells);
-  const double y_scale = y.pixels / static_cast<double>(y.cells);
-  const double ratio = std::max(x_scale, y_scale) / std::min(x_scale, y_scale);
-  if (ratio < 1.1) return "";
-  return fmt::format(", {} stretched {:.3g} times", x_scale > y_scale ? "x" : "y", ratio);
-}
-
-std::int64_t cells_x(const Picture& picture) {
-  return picture.cells_x > 0 ? picture.cells_x : picture.width;
-}
-std::int64_t cells_y(const Picture& picture) {
-  return picture.cells_y > 0 ? picture.cells_y : picture.height;
-}
-
-/// Draws one picture: measures first, then paints.
-class PictureDrawing {
- public:
-  explicit PictureDrawing(const Picture& picture)
-      : picture_(picture),
-        x_(axis_of(picture.width, std::max(picture.width, picture.height))),
-        y_(axis_of(picture.height, std::max(picture.width, picture.height))),
-        range_(picture.range.value_or(range_of(picture.values))),
-        labels_(plot::tick_labels(range_)),
-        title_(picture.title.substr(0, plot::longest_title)),
-        subtitle_{.text = fmt::format("{} x {} cells{}", cells_x(picture), cells_y(picture),
-                                      stretch_of(x_, y_)),
-                  .not_finite = std::count_if(picture.values.begin(), picture.values.end(),
-                                              [](double value) { return !std::isfinite(value); })} {
-    place();
-  }
-
-  Canvas paint() const {
-    Canvas canvas(width_, height_, plot::paper);
-    canvas.write(margin, margin, title_, ink);
-    subtitle_.write(canvas, margin, top_of_subtitle_);
-    paint_cells(canvas);
-    paint_axes(canvas);
-    paint_bar(canvas);
-    return canvas;
-  }
-
- private:
-  bool is_constant() const { return !(range_.max > range_.min); }
-
-  void place() {
-    top_of_subtitle_ = title_.empty() ? margin : margin + line_height;
-    plot_.top = top_of_subtitle_ + line_height + gap;
-    plot_.left = margin + std::max(text_width("0"), text_width(fmt::format("{}", y_.cells))) + gap;
-    plot_.width = x_.pixels;
-    plot_.height = y_.pixels;
-    bar_ = {plot_.right() + 2 * margin, plot_.top, bar_width, plot_.height};
-
-    int label_width = picture_.room.labels * text_advance;
-    for (const std::string& label : labels_) label_width = std::max(label_width, text_width(label));
-    width_ = std::max({bar_.right() + tick_length + gap + label_width, margin + text_width(title_),
-                       margin + picture_.room.title * text_advance, margin + subtitle_.width()}) +
-             margin;
-    height_ = plot_.bottom() + gap + text_height + margin;
-  }
-
-  void paint_cells(Canvas& canvas) const {
-    plot::frame(canvas, plot_);
-    for (int j = 0; j < y_.pixels; ++j) {
-      if (j > 0 && y_.first_cell(j) == y_.first_cell(j - 1)) continue;  // painted already
-      int rows = 1;
-      while (j + rows < y_.pixels && y_.first_cell(j + rows) == y_.first_cell(j)) ++rows;
-      for (int i = 0; i < x_.pixels; ++i) {
-        const double value = mean_of(picture_, {x_.first_cell(i), x_.end_cell(i)},
-                                     {y_.first_cell(j), y_.end_cell(j)});
-        canvas.fill({plot_.left + i, plot_.bottom() - j - rows, 1, rows}, colour_of(value, range_));
-      }
-    }
-  }
-
-  void paint_axes(Canvas& canvas) const {
-    plot::label_x(canvas, plot_, cells_x(picture_));
-    const std::string ny = fmt::format("{}", cells_y(picture_));
-    const auto write_left = [&](int top, const std::string& text, Colour colour) {
-      canvas.write(plot_.left - gap - text_width(text), top, text, colour);
-    };
-    write_left(plot_.bottom() - text_height, "0", faint_ink);
-    write_left(plot_.top + (plot_.height - text_height) / 2, "y", ink);
-    write_left(plot_.top, ny, faint_ink);
-  }
-
-  void paint_bar(Canvas& canvas) const {
-    plot::frame(canvas, bar_);
-    for (int j = 0; j < bar_.height; ++j) {
-      const double share = (j + 0.5) / bar_.height;
-      const double value = range_.min * (1 - share) + range_.max * share;
-      canvas.fill({bar_.left, bar_.bottom() - 1 - j, bar_.width, 1}, colour_of(value, range_));
-    }
-    for (const int tick : is_constant() ? std::vector<int>{1} : std::vector<int>{0, 1, 2}) {
-      const int y = bar_.bottom() - tick * (bar_.height - 1) / 2 - 1;
-      const int top = std::clamp(y - text_height / 2, bar_.top, bar_.bottom() - text_height);
-      canvas.fill({bar_.right() + 1, y, tick_length, 1}, ink);
-      canvas.write(bar_.right() + tick_length + gap, top, labels_[static_cast<std::size_t>(tick)],
-                   ink);
-    }
-  }
-
-  const Picture& picture_;
-  Axis x_;
-  Axis y_;
-  ValueRange range_;
-  std::array<std::string, 3> labels_;
-  std::string title_;
-  plot::Subtitle subtitle_;
-  int top_of_subtitle_ = 0;
-  Rectangle plot_;
-  Rectangle bar_;
-  int width_ = 0;
-  int height_ = 0;
+/// Of values or of pixels.
+struct Sides {
+  std::int64_t longer, shorter;
 };
+
+/// Returns the pixels of so many values. `aspect` is the length of the shorter side over that of
+/// the longer one, whichever has more values.
+Sides pixels_of(const Sides& values, double aspect) {
+  const std::int64_t most = std::max<std::int64_t>(1, longest_side / values.longer);
+  // Of a value, its length across for one pixel along.
+  const double ratio =
+      aspect * static_cast<double>(values.longer) / static_cast<double>(values.shorter);
+  for (std::int64_t along = most; 2 * along > most; --along) {
+    const double wanted = ratio * static_cast<double>(along), across = std::round(wanted);
+    const Sides sides{along * values.longer, static_cast<std::int64_t>(across) * values.shorter};
+    if (sides.shorter >= shortest_side && std::fabs(across - wanted) <= 0.01 * wanted) return sides;
+  }
+  const std::int64_t longer = most * values.longer;
+  return {longer, std::max(shortest_side, std::lround(aspect * static_cast<double>(longer)))};
+}
+
+Size size_of(const Picture& picture) {
+  const double aspect = picture.aspect.value_or(0);
+  if (aspect <= 1) {
+    const auto [width, height] = pixels_of({picture.width, picture.height}, aspect);
+    return {width, picture.aspect ? height : band_height};
+  }
+  const auto [height, width] = pixels_of({picture.height, picture.width}, 1 / aspect);
+  return {width, height};
+}
+
+void add_number(Bytes& bytes, std::uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8)
+    bytes.push_back(static_cast<std::byte>(number >> shift));
+}
+
+void add_text(Bytes& bytes, std::string_view text) {
+  for (const char letter : text) bytes.push_back(static_cast<std::byte>(letter));
+}
+
+void add_chunk(Bytes& file, std::string_view type, const Bytes& data) {
+  add_number(file, static_cast<std::uint32_t>(data.size()));
+  const std::size_t begin = file.size();
+  add_text(file, type);
+  file.insert(file.end(), data.begin(), data.end());
+  const auto* checked = reinterpret_cast<const Bytef*>(file.data() + begin);
+  add_number(file,
+             static_cast<std::uint32_t>(crc32(0, checked, static_cast<uInt>(file.size() - begin))));
+}
+
+void add_text_chunk(Bytes& file, std::string_view keyword, std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  Bytes data;
+  add_text(data, keyword);
+  data.push_back(std::byte{0});
+  add_text(data, text);
+  add_chunk(file, "tEXt", data);
+}
+
+Bytes compressed(const Bytes& bytes) {
+  uLongf size = compressBound(bytes.size());
+  Bytes result(size);
+  if (compress(reinterpret_cast<Bytef*>(result.data()), &size,
+               reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != Z_OK)
+    throw Error(ErrorKind::resource, "no memory to compress a picture");
+  result.resize(size);
+  return result;
+}
+
+/// Returns the rows from the top, each after the number of its filter, none.
+Bytes rows_of(const Picture& picture, const Size& size) {
+  const ValueRange range = picture.scale.value_or(ColourScale()).range;
+  Bytes rows;
+  rows.reserve(static_cast<std::size_t>(size.height * (size.width + 1)));
+  for (std::int64_t row = size.height - 1; row >= 0; --row) {
+    const std::int64_t y = row * picture.height / size.height;
+    rows.push_back(std::byte{0});
+    for (std::int64_t column = 0; column < size.width; ++column) {
+      const std::int64_t x = column * picture.width / size.width;
+      rows.push_back(static_cast<std::byte>(
+          colour_number(picture.values[static_cast<std::size_t>(y * picture.width + x)], range)));
+    }
+  }
+  return rows;
+}
+
+std::string description_of(const Picture& picture) {
+  if (!picture.scale) return "no value is finite";
+  const auto not_finite = std::count_if(picture.values.begin(), picture.values.end(),
+                                        [](double value) { return !std::isfinite(value); });
+  return fmt::format(
+      "{}: {}{}", name_of(picture.scale->map), picture.scale->text(),
+      not_finite > 0 ? fmt::format("; not finite: {}", counted(not_finite, "cell")) : "");
+}
 
 void check(const Picture& picture) {
   if (picture.width <= 0 || picture.height <= 0 ||
-      picture.values.size() / static_cast<std::size_t>(picture.width) !=
-          static_cast<std::size_t>(picture.height) ||
-      picture.values.size() % static_cast<std::size_t>(picture.width) != 0)
+      std::ssize(picture.values) != picture.width * picture.height)
     refuse("a picture of {} x {} cells cannot show {} values", picture.width, picture.height,
            picture.values.size());
-}
-
-void write(const std::string& path, const std::vector<std::byte>& bytes, Otherwise otherwise) {
-  TemporaryFile file(path, otherwise);
-  file.write(bytes);
-  file.commit();
 }
 
 }  // namespace
 
 std::vector<std::byte> encode_png(const Picture& picture) {
   check(picture);
-  return png_of(PictureDrawing(picture).paint());
-}
+  const Size size = size_of(picture);
+  Bytes header;
+  add_number(header, static_cast<std::uint32_t>(size.width));
+  add_number(header, static_cast<std::uint32_t>(size.height));
+  // Bits of a number; of a palette; zlib; filters; not interlaced.
+  for (const int value : {8, 3, 0, 0, 0}) header.push_back(static_cast<std::byte>(value));
+  Bytes palette;
+  for (const auto& [red, green, blue] : palette_of(picture.scale.value_or(ColourScale()).map))
+    for (const std::uint8_t part : {red, green, blue}) palette.push_back(std::byte{part});
 
-void write_png(const std::string& path, const Picture& picture, Otherwise otherwise) {
-  write(path, encode_png(picture), otherwise);
-}
-
-void write_png(const std::string& path, const Curve& curve, Otherwise otherwise) {
-  write(path, encode_png(curve), otherwise);
+  Bytes file;
+  add_text(file, "\x89PNG\r\n\x1a\n");
+  add_chunk(file, "IHDR", header);
+  add_chunk(file, "PLTE", palette);
+  add_text_chunk(file, "Title", picture.title);
+  add_text_chunk(file, "Description", description_of(picture));
+  add_chunk(file, "IDAT", compressed(rows_of(picture, size)));
+  add_chunk(file, "IEND", {});
+  return file;
 }
 
 }  // namespace halocline

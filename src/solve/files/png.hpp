@@ -9,52 +9,30 @@
 #include <string>
 #include <vector>
 
-#include "base/files/temporary_file.hpp"
 #include "files/colour_map.hpp"
 
 namespace halocline {
 
-/// Room to keep at least, in characters, so that pictures with other labels and titles have the
-/// same size.
-struct PictureRoom {
-  int labels = 0;
-  int title = 0;
-};
-
 struct Picture {
-  std::int64_t width = 0;                ///< values along x
-  std::int64_t height = 0;               ///< values along y
-  std::span<const double> values;        ///< width * height of them, x running fastest; not owned
-  std::string title;                     ///< ASCII; cut if very long
-  std::optional<ValueRange> range = {};  ///< of the colours; by default that of the finite values
-  std::int64_t cells_x = 0;              ///< that the values represent; 0: one cell per value
-  std::int64_t cells_y = 0;
-  PictureRoom room = {};
+  std::int64_t width = 0;          ///< values along x
+  std::int64_t height = 0;         ///< values along y
+  std::span<const double> values;  ///< width * height of them, x running fastest; not owned
+  /// The height of the domain over its width; nothing: values of one axis, drawn as a band.
+  std::optional<double> aspect = 1.0;
+  std::optional<ColourScale> scale = {};  ///< nothing: there is no finite value
+  std::string title = {};                 ///< what is not ASCII becomes '?'
 };
 
-/// Draws the values with y upwards (the first row is the lowest), extents along both axes and a
-/// colour bar, and returns the bytes of a PNG file. Draws a few cells as squares, and averages more
-/// than about a thousand along an axis. A value that is not finite colours its whole pixel; the
-/// subtitle counts them. Stretches a thin plane and states that in the subtitle. Takes one pass
-/// over the values. Throws usage if the sizes do not match the number of values.
+/// Draws nothing but the values, with y upwards (the first row is the lowest), and returns the
+/// bytes of a PNG file: a palette of the map's 255 colours and one for what is not finite.
+///
+/// The picture has the domain's aspect, within 1 %, and about 512 to 1024 pixels along the longer
+/// side. Values are rectangles of a whole number of pixels where there are some of that aspect;
+/// where not, each pixel has the colour of its nearest value. Of a very thin domain the shorter
+/// side has 32 pixels, a band 64. The size depends on the numbers of values and the aspect alone.
+///
+/// The chunk "Title" has the title, "Description" the map, the values at its ends and how many are
+/// not finite. Throws usage if the sizes do not match the number of values.
 std::vector<std::byte> encode_png(const Picture& picture);
-
-struct Curve {
-  std::span<const double> values;        ///< along x; not owned
-  std::string title;                     ///< ASCII; cut if very long
-  std::optional<ValueRange> range = {};  ///< of the heights; by default that of the finite values
-  std::int64_t cells = 0;                ///< that the values represent; 0: one cell per value
-  PictureRoom room = {};
-};
-
-/// Draws the values over x as a curve, each in the middle of its share of the axis, and returns the
-/// bytes of a PNG file. A value that is not finite leaves a gap and colours its share; the subtitle
-/// counts them. Throws usage without values.
-std::vector<std::byte> encode_png(const Curve& curve);
-
-/// Writes encode_png's bytes through a TemporaryFile.
-void write_png(const std::string& path, const Picture& picture,
-               Otherwise otherwise = Otherwise::fail);
-void write_png(const std::string& path, const Curve& curve, Otherwise otherwise = Otherwise::fail);
 
 }  // namespace halocline

@@ -435,7 +435,7 @@ void SolveRun::describe() {
 
 void SolveRun::write_files() {
   attempts_.attempt([this] { copy_to_arrays(); });
-  run_pauses_->write_end(result_level_, result_.sweeps, attempts_, notes_);
+  run_pauses_->write_end(result_level_, result_, attempts_, notes_);
   if (options_.series)
     attempts_.attempt([this] {
       comm::on_first_rank(communicator_, [this] {

@@ -280,6 +280,15 @@ void add_writing(Report& report, const SolveResult& result) {
                                              waited, waits_because));
 }
 
+void add_pictures(Report& report, const SolveResult& result) {
+  Table table = json_table("pictures", {"path", "field", "map", "least", "largest"});
+  for (const auto& [path, field, map, least, largest, text] : result.pictures) {
+    table.add({path, field, map, least, largest});
+    report.add_text("picture", fmt::format("{}: {}", path, text));
+  }
+  report.add_table(std::move(table));
+}
+
 void add_halo(Report& report, const SolveResult& result) {
   Section& halo = report.add_section("halo", "", Audience::json);
   halo.add_json("messages", result.halo_messages);
@@ -373,6 +382,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_restart(report, result);
   add_checkpoints(report, result);
   add_writing(report, result);
+  add_pictures(report, result);
   report.add_line("");
   report.add_json("operations_per_update", result.operations_per_update);
   program::add_rate(report, result).add("total", "total", result.total_seconds, Format::time());

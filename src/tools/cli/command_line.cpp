@@ -129,6 +129,10 @@ SolveCommand finish(const SolveWords& words, SolveCommand command) {
 }  // namespace
 
 CommandLine read_command_line(const std::vector<std::string>& words) {
+  if (!words.empty() && words[0] == "plot")
+    throw Error(ErrorKind::usage,
+                "plots are drawn by the Python package: pip install 'halocline[plot]', then "
+                "halocline plot FILE...");
   Syntax syntax("halocline", about);
   syntax.offer_help();
   syntax.footer(

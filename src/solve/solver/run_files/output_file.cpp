@@ -46,30 +46,37 @@ class PictureFile final : public OutputFile {
 
   void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) override {
     const Case& the_case = parts_.the_case;
-    files::Look look{.at_least = range_};
+    files::Look look{
+        .title = title_of(sweeps), .spacing = the_case.model->spacing, .otherwise = otherwise};
+    if (shown_.scale) look.at_least = shown_.scale->range;
     if (const auto fixed = the_case.ranges.find(field()); fixed != the_case.ranges.end())
       look.fixed = ValueRange{fixed->second.first, fixed->second.second};
-    // Films need pictures of one size: room for labels such as -1.235e-05.
-    if (the_case.output_every)
-      look.room = {.labels = 10, .title = static_cast<int>(title_of(the_case.sweeps).size())};
-    range_ =
-        files::write_picture(parts_.communicator, parts_.grid, level[field()],
-                             path_of(parts_, output_, sweeps), title_of(sweeps), otherwise, look);
-    if (!first_range_) first_range_ = range_;
+    const std::string path = path_of(parts_, output_, sweeps);
+    shown_ = files::write_picture(parts_.communicator, parts_.grid, level[field()], path, look);
+    path_ = path;
+    if (!first_scale_) first_scale_ = shown_.scale;
   }
 
-  /// Notes the range that gives all pictures one scale, where it has widened.
-  void note(Notes& notes) const override {
-    const auto &first = first_range_, &last = range_;
-    std::string note;
-    if (first && last && (first->min != last->min || first->max != last->max))
-      note = fmt::format(
+  /// Tells the scale of the last picture, and notes the range that gives all pictures one scale,
+  /// where it has widened.
+  void report(SolveResult& result, Notes& notes) const override {
+    if (path_.empty()) return;
+    const auto &first = first_scale_, &last = shown_.scale;
+    const problem::Model& model = *parts_.the_case.model;
+    const std::string& name = model.fields[field()].name;
+    SolveResult::Picture& picture = result.pictures.emplace_back();
+    picture = {.path = path_, .field = name, .map = name_of(last.value_or(ColourScale()).map)};
+    picture.text = fmt::format("{}{}{}", model.fields.size() > 1 ? name + ", " : "",
+                               last ? last->text() : "no finite value", shown_.part);
+    if (!last) return;
+    picture.least = last->range.min;
+    picture.largest = last->range.max;
+    if (first->range.min != last->range.min || first->range.max != last->range.max)
+      notes.add(fmt::format(
           "the colours of '{}' stand for {:g} to {:g} in the first picture and for {:g} to {:g} in "
           "the last: option 'ranges' set to '{}={:g},{:g}' gives all of them one scale",
-          output_.path, first->min, first->max, last->min, last->max,
-          parts_.the_case.model->fields[field()].name, last->min, last->max);
-    note = comm::broadcast(parts_.communicator, note, 0);
-    if (!note.empty()) notes.add(note);
+          output_.path, first->range.min, first->range.max, last->range.min, last->range.max, name,
+          last->range.min, last->range.max));
   }
 
  private:
@@ -83,7 +90,9 @@ class PictureFile final : public OutputFile {
 
   OutputParts parts_;
   const Case::Output& output_;
-  std::optional<ValueRange> first_range_ = {}, range_ = {};  // on rank 0
+  std::optional<ColourScale> first_scale_ = {};
+  files::Shown shown_ = {};  // by the last picture
+  std::string path_ = {};    // of it; empty: there is none
 };
 
 files::Image image_of(const OutputParts& parts, const Case::Output& output) {

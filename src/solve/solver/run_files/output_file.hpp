@@ -7,6 +7,7 @@
 
 #include <halocline/communicator.hpp>
 #include <halocline/grid.hpp>
+#include <halocline/solver.hpp>
 
 #include "base/files/temporary_file.hpp"
 #include "base/text/notes.hpp"
@@ -22,8 +23,8 @@ class OutputFile {
   virtual ~OutputFile() = default;
   /// Writes the fields, of a level that the host can read, after `sweeps` sweeps.
   virtual void write(const Level& level, std::int64_t sweeps, Otherwise otherwise) = 0;
-  /// Adds notes about all that was written.
-  virtual void note(Notes&) const {}
+  /// Adds what is to be known of all that was written.
+  virtual void report(SolveResult&, Notes&) const {}
 };
 
 struct OutputParts {

@@ -175,8 +175,8 @@ void Outputs::write_last(const Level& result_level, std::int64_t sweeps, Attempt
           [&] { output.file->write(result_level, sweeps, Otherwise::use_working_folder); });
 }
 
-void Outputs::note(Notes& notes) const {
-  for (const Output& output : outputs_) output.file->note(notes);
+void Outputs::report(SolveResult& result, Notes& notes) const {
+  for (const Output& output : outputs_) output.file->report(result, notes);
 }
 
 }  // namespace halocline::solver

@@ -43,8 +43,8 @@ class Outputs {
   void write_some(const Level& level, std::int64_t sweeps, Attempts& attempts);
   /// Writes the result, under the plain names or as the last of the numbered files.
   void write_last(const Level& result_level, std::int64_t sweeps, Attempts& attempts);
-  /// Adds notes about all that was written.
-  void note(Notes& notes) const;
+  /// Adds what is to be known of all that was written. Not collective.
+  void report(SolveResult& result, Notes& notes) const;
 
  private:
   struct Output {

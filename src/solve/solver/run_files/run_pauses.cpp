@@ -268,10 +268,10 @@ void RunPauses::save_end(const Level& result_level, const SolveResult& result, A
   });
 }
 
-void RunPauses::write_end(const Level& result_level, std::int64_t sweeps, Attempts& attempts,
+void RunPauses::write_end(const Level& result_level, SolveResult& result, Attempts& attempts,
                           Notes& notes) {
-  outputs_->write_last(result_level, sweeps, attempts);
-  attempts.attempt([&] { outputs_->note(notes); });
+  outputs_->write_last(result_level, result.sweeps, attempts);
+  outputs_->report(result, notes);
 }
 
 }  // namespace halocline::solver

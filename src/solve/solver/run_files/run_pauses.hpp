@@ -64,8 +64,8 @@ class RunPauses {
   void report(SolveResult& result, Notes& notes) const;
   /// Writes the checkpoint of the end, unless a bit was wrong; keeps errors, also earlier ones.
   void save_end(const Level& result_level, const SolveResult& result, Attempts& attempts);
-  /// Writes the files of the result.
-  void write_end(const Level& result_level, std::int64_t sweeps, Attempts& attempts, Notes& notes);
+  /// Writes the files of the result, and adds what is to be known of them.
+  void write_end(const Level& result_level, SolveResult& result, Attempts& attempts, Notes& notes);
 
  private:
   /// The files to write after a sweep.
