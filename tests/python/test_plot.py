@@ -113,6 +113,7 @@ def test_scales_with_both_signs_are_about_zero(least, most, ends, is_diverging):
     shown = fields.sampling(fields.Space((3,)))
     scale = planes.scale_of([fields.plane_of("u", np.array([least, most, np.nan]), shown)])
     assert (scale.least, scale.most) == ends and scale.is_diverging == is_diverging
+    assert planes.scale_of([], (-1, 4)) == planes.Scale(-1, 4) and not planes.Scale(-1, 4).is_diverging
 
 
 # ---- results ----

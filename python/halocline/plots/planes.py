@@ -21,12 +21,12 @@ class Scale:
 
     @property
     def is_diverging(self) -> bool:
-        low, high = -self.least, self.most
-        return low > 0 and high > 0 and max(low, high) <= MOST_UNEVEN * min(low, high)
+        return -self.least == self.most > 0
 
 
 def scale_of(planes: Iterable[Plane], given: Sequence[float] | None = None) -> Scale:
-    """Returns a scale for all: as given, or their finite values'; about 0 where that is diverging."""
+    """Returns a scale for all: as given, or their finite values'. With values of both signs, neither end more than
+    MOST_UNEVEN times the other, it is symmetric about 0."""
     import numpy
 
     if given is not None:
@@ -38,9 +38,9 @@ def scale_of(planes: Iterable[Plane], given: Sequence[float] | None = None) -> S
     ends = [(float(one.min()), float(one.max())) for one in finite if one.size]
     if not ends:
         return Scale(0.0, 0.0)
-    scale = Scale(min(least for least, _ in ends), max(most for _, most in ends))
-    largest = max(-scale.least, scale.most)
-    return Scale(-largest, largest) if scale.is_diverging else scale
+    least, most = min(least for least, _ in ends), max(most for _, most in ends)
+    smaller, larger = sorted((-least, most))
+    return Scale(-larger, larger) if smaller > 0 and larger <= MOST_UNEVEN * smaller else Scale(least, most)
 
 
 def panel_of_plane(plane: Plane, scale: Scale) -> Panel:
@@ -59,7 +59,7 @@ def _draw_plane(axes: Any, plane: Plane, scale: Scale) -> None:
     space, (y, x) = plane.sampling.space, plane.sampling.axes
     (left, right), (low, high) = space.ends(x), space.ends(y)
     colours = matplotlib().colormaps["coolwarm" if scale.is_diverging else "viridis"].copy()
-    colours.set_bad("#e6194b")  # as the command's pictures have what is not finite
+    colours.set_bad("black" if scale.is_diverging else "#e6194b")  # not finite; as in the command's pictures
     # True lengths, unless there would be next to nothing to see.
     ratio = (high - low) / (right - left)
     aspect = "equal" if 1 / 8 <= ratio <= 8 else "auto"

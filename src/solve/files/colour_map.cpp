@@ -9,7 +9,8 @@
 namespace halocline {
 namespace {
 
-constexpr Colour not_finite_colour{230, 25, 75};
+// Of what is not finite: each far from all colours of the map.
+constexpr Colour beside_viridis{230, 25, 75}, beside_coolwarm{0, 0, 0};
 
 // Ten evenly spaced colours of "viridis", by S. van der Walt and N. Smith for matplotlib (CC0).
 constexpr Colour viridis[] = {{0x44, 0x01, 0x54}, {0x48, 0x28, 0x78}, {0x3e, 0x4a, 0x89},
@@ -95,7 +96,7 @@ Palette palette_of(ColourMap map) {
   for (std::size_t i = 0; i < map_colours; ++i)
     palette[i] =
         colour_at(anchors_of(map), static_cast<double>(i) / static_cast<double>(map_colours - 1));
-  palette[map_colours] = not_finite_colour;
+  palette[map_colours] = map == ColourMap::coolwarm ? beside_coolwarm : beside_viridis;
   return palette;
 }
 
