@@ -86,7 +86,8 @@ class Exchange {
   Exchange& operator=(Exchange&&) noexcept;
 
   /// Sends the values that earlier work on `stream` has written. On the host stream, that work must
-  /// be done. Waits for no rank. Throws usage if the exchange is in flight.
+  /// be done. Waits for no rank. Throws usage if the exchange is in flight, and while a CUDA graph
+  /// records the stream if a transport needs the host in every exchange (staged, gpu_aware, mpi).
   void start(Stream stream = Stream::host());
   /// Advances transports that need the host; returns true once finish() would not wait.
   bool progress();

@@ -10,6 +10,8 @@ import re
 import select
 import shlex
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -155,6 +157,12 @@ def test_smoke_help():
     assert re.search(r"^  C\+\+ +\w+ [\d.]+ with -.+$", end.out, re.M)
 
 
+def help_of_plot():
+    """What the Python package says of its own command."""
+    return subprocess.run([sys.executable, "-m", "halocline", "plot", "--help"], capture_output=True, text=True,
+                          check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}).stdout
+
+
 def documents():
     """Whose commands are right as they stand. Others name files of yours, or options of compilers, of the
     laboratory and of probes."""
@@ -166,7 +174,7 @@ def documents():
 
 
 def test_documents_name_only_options_that_exist():
-    known = options_in(general_help()).union(*map(options_in, HELP.values()))
+    known = options_in(general_help()).union(*map(options_in, HELP.values()), options_in(help_of_plot()))
     for name, text in documents().items():
         text = re.sub(r"(```\n\$ [^\n]*\n).*?(?=```)", r"\1", text, flags=re.DOTALL)  # what was printed
         text = re.sub(r"XLA_FLAGS=\S+", "", text)

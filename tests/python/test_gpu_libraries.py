@@ -118,6 +118,8 @@ def test_a_graph_repeats_what_was_captured(library):
     values = np.random.default_rng(2).random(grid.cells)
     arrays = [library.put(grid, values) for _ in range(2)]
     exchange = hc.Exchange(grid, arrays[0])
+    if "staged" in exchange.info["transports"].values():
+        pytest.skip("the host has a part in each exchange between ranks that share a GPU")
     sweeps(library, exchange, grid, arrays, 2)  # compiles what the library compiles at first
     replay = library.captured(lambda: sweeps(library, exchange, grid, arrays, 10))
     for _ in range(4):

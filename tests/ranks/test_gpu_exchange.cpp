@@ -385,6 +385,19 @@ TEST_F(GpuExchanges, NameATransportThatCannotServeTheMemory) {
   }
 }
 
+TEST_F(GpuExchanges, AreNotRecordedWhereTheHostHasAPart) {
+  if (ranks() < 2) GTEST_SKIP() << "one rank copies inside itself";
+  const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);
+  const std::vector<CheckedField> fields = fields_in(grid, {Memory::device});
+  Exchange exchange(communicator_with(), grid, list_of(fields), {.transport = "staged"});
+  const device::OwnedStream stream;
+  EXPECT_THAT(
+      caught([&] { device::Graph::record(stream.get(), [&] { exchange.run(stream.get()); }); }),
+      says(ErrorKind::usage, "no CUDA graph can record", "same-node=staged", "'peer'"));
+  exchange.run(stream.get());
+  device::synchronize(stream.get());
+}
+
 TEST_F(GpuExchanges, LeaveOutKernelsThatTakeTurns) {
   if (ranks() < 2) GTEST_SKIP() << "one rank copies inside itself";
   const Grid grid(rank(), ranks(), case_along_last_axis(3).grid);

@@ -147,6 +147,13 @@ class Stored:
     values: Any  #: an array that is read where it is indexed
     when: str = ""
 
+    def plane(self, at: Mapping[str, int] | None) -> Plane:
+        """Reads what a picture shows."""
+        import numpy
+
+        shown = sampling(self.space, at)
+        return plane_of(self.name, numpy.asarray(self.values[shown.slices]), shown, self.when)
+
 
 def without_number(stem: str) -> tuple[str, str]:
     """Returns "u" and "100 sweeps" of "u-000100", as the command numbers the files of a film."""

@@ -72,7 +72,7 @@ _LONG = ("norm_history", "traceEvents", "facts", "profile")
 def _facts(report: Mapping[str, Any]) -> Iterator[str]:
     """Yields the numbers of a report: what is short in one table, then each list of records in one of its own."""
     short = {key: value for key, value in report.items() if key not in _LONG and not _is_records(value)}
-    short = {key: value for key, value in short.items() if len(_text_of(value)) <= 300 and value not in ([], {})}
+    short = {key: value for key, value in short.items() if len(_text_of(value)) <= 300 and value not in (None, [], {})}
     rows = "".join(
         f"<tr><th>{html.escape(key.replace('_', ' '))}</th><td>{html.escape(_text_of(value))}</td></tr>\n"
         for key, value in short.items()

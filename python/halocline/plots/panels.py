@@ -17,6 +17,7 @@ class Panel:
 
     title: str
     draw: Callable[[Any], None]  #: into an Axes of matplotlib
+    height: float = 4.8  #: inches
 
 
 def matplotlib() -> Any:
@@ -29,7 +30,7 @@ def matplotlib() -> Any:
 
 
 #: Inches.
-PANEL = (6.4, 4.8)
+WIDTH = 6.4
 
 
 def figure_of(panels: Sequence[Panel]) -> Any:
@@ -39,10 +40,11 @@ def figure_of(panels: Sequence[Panel]) -> Any:
     from matplotlib.figure import Figure
 
     columns = min(len(panels), 3 if len(panels) > 4 else 2)
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    heights = [max(panel.height for panel in panels[i : i + columns]) for i in range(0, len(panels), columns)]
+    figure = Figure(figsize=(WIDTH * columns, sum(heights)), layout="constrained")
+    places = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     for number, panel in enumerate(panels):
-        axes = figure.add_subplot(rows, columns, number + 1)
+        axes = figure.add_subplot(places[divmod(number, columns)])
         axes.set_title(panel.title)
         panel.draw(axes)
     # Notebooks know figures only once pyplot has been imported.

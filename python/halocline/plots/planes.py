@@ -34,11 +34,13 @@ def scale_of(planes: Iterable[Plane], given: Sequence[float] | None = None) -> S
         if not least < most:
             raise UsageError(f"a range goes from the least to the largest value, not from {least:g} to {most:g}")
         return Scale(least, most)
-    finite = [plane.values[numpy.isfinite(plane.values)] for plane in planes]
-    ends = [(float(one.min()), float(one.max())) for one in finite if one.size]
-    if not ends:
+    least, most = float("inf"), -float("inf")
+    for plane in planes:  # of a film not all at once
+        finite = plane.values[numpy.isfinite(plane.values)]
+        if finite.size:
+            least, most = min(least, float(finite.min())), max(most, float(finite.max()))
+    if least > most:
         return Scale(0.0, 0.0)
-    least, most = min(least for least, _ in ends), max(most for _, most in ends)
     smaller, larger = sorted((-least, most))
     return Scale(-larger, larger) if smaller > 0 and larger <= MOST_UNEVEN * smaller else Scale(least, most)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,18 +37,28 @@ def _plain(what: Iterable[Any]) -> str:
     return "x".join(str(one) for one in what)
 
 
-def _bars(axes: Any, labels: Sequence[str], stacks: Mapping[str, Sequence[float]], unit: str) -> None:
-    """Draws a bar for each label, from the top, of parts that follow each other."""
-    places = range(len(labels))
-    before = [0.0] * len(labels)
-    for name, lengths in _seen(stacks).items():
-        axes.barh(places, lengths, left=before, label=name, color=COLOURS.get(name))
-        before = [done + length for done, length in zip(before, lengths)]
-    axes.set_yticks(places, labels)
-    axes.set_ylim(max(len(labels), 4) - 0.5, -0.5)
-    axes.set_xlabel(unit)
-    if len(stacks) > 1:
-        _legend_below(axes)
+def _bars(title: str, labels: Sequence[str], stacks: Mapping[str, Sequence[float]], unit: str) -> Panel:
+    """Returns a panel with a bar for each label, from the top, of parts that follow each other."""
+
+    def draw(axes: Any) -> None:
+        before = [0.0] * len(labels)
+        for name, lengths in _seen(stacks).items():
+            bars = axes.barh(range(len(labels)), lengths, 0.7, before, label=name, color=COLOURS.get(name))
+            before = [done + length for done, length in zip(before, lengths)]
+            if len(stacks) == 1:
+                axes.bar_label(bars, fmt="%.4g", padding=3, fontsize="small")
+        axes.margins(x=0.12)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_xlabel(unit)
+        if len(stacks) > 1:
+            _legend_below(axes)
+
+    return Panel(title, draw, _height_of_bars(len(labels)))
+
+
+def _height_of_bars(count: int) -> float:
+    return 1.5 + 0.35 * count
 
 
 def _seen(stacks: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
@@ -57,7 +68,13 @@ def _seen(stacks: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
 
 
 def _legend_below(axes: Any) -> None:
-    axes.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=7, frameon=False)
+    from matplotlib.transforms import ScaledTranslation
+
+    below_the_label = axes.transAxes + ScaledTranslation(0, -0.5, axes.figure.dpi_scale_trans)  # inches
+    axes.legend(
+        fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below_the_label, ncols=7,
+        frameon=False,
+    )  # fmt: skip
 
 
 def _solve(report: Mapping[str, Any]) -> Iterator[Panel]:
@@ -68,11 +85,20 @@ def _solve(report: Mapping[str, Any]) -> Iterator[Panel]:
     for number, name in enumerate(series["names"] if series else []):
         rows = [(row[0], row[1 + number]) for row in series["rows"]]
         yield Panel(name, lambda axes, rows=rows: _draw_series(axes, rows))  # type: ignore[misc]
-    if any(phase["max"] > 0 for phase in report["phases"].values()):
-        yield Panel("time of each rank, without the first sweep", lambda axes: _draw_phases(axes, report["phases"]))
+    phases = {
+        name: [1e3 * seconds for seconds in phase["ranks"]]
+        for name, phase in report["phases"].items()
+        if phase["max"] > 0
+    }
+    if phases:
+        title = "time of each rank, without the first sweep"
+        if report["ranks"] <= 16:
+            yield _bars(title, [f"rank {rank}" for rank in range(report["ranks"])], phases, "ms")
+        else:
+            yield Panel(title, lambda axes: _draw_phases(axes, phases))
     ways = report["choice"]["ways"]
     if len(ways) > 1:
-        yield Panel("ways that were tried", lambda axes: _draw_ways(axes, ways))
+        yield Panel("ways that were tried", lambda axes: _draw_ways(axes, ways), _height_of_bars(len(ways)))
 
 
 def _draw_norms(axes: Any, norms: Sequence[tuple[int, float]]) -> None:
@@ -91,12 +117,9 @@ def _draw_series(axes: Any, rows: Sequence[tuple[int, float | None]]) -> None:
     axes.grid(alpha=0.3)
 
 
-def _draw_phases(axes: Any, phases: Mapping[str, Any]) -> None:
-    stacks = {name: [1e3 * seconds for seconds in phase["ranks"]] for name, phase in phases.items() if phase["max"] > 0}
-    ranks = len(next(iter(stacks.values())))
-    if ranks <= 16:
-        return _bars(axes, [f"rank {rank}" for rank in range(ranks)], stacks, "ms")
-    seen = _seen(stacks)
+def _draw_phases(axes: Any, phases: Mapping[str, Sequence[float]]) -> None:
+    seen = _seen(phases)
+    ranks = len(next(iter(seen.values())))
     axes.stackplot(range(ranks), *seen.values(), labels=seen, colors=[COLOURS[name] for name in seen], step="mid")
     axes.set_xlim(0, ranks - 1)
     axes.set_xlabel("rank")
@@ -115,7 +138,7 @@ def _draw_ways(axes: Any, ways: Sequence[Mapping[str, Any]]) -> None:
     colours = ["#4c72b0" if way["taken"] else "#b8c4dc" for way in ordered]
     axes.barh(range(len(ordered)), [way["us_per_sweep"] for way in ordered], color=colours)
     axes.set_yticks(range(len(ordered)), labels, fontsize="small")
-    axes.invert_yaxis()
+    axes.set_ylim(len(ordered) - 0.5, -0.5)
     axes.set_xlabel("us per sweep; dark: taken")
 
 
@@ -222,20 +245,18 @@ HALO_PHASES = ("pack", "move", "call", "wait", "unpack")
 def _halo(report: Mapping[str, Any]) -> Iterator[Panel]:
     cases = report["cases"]
     labels = _differing(cases, ("transport", "memory", "cells_per_rank", "process_grid", "width", "fields", "graph"))
-    yield Panel(
-        "time of an exchange",
-        lambda axes: _bars(axes, labels, {"median": [case["median_us"] for case in cases]}, "us, median"),
-    )
+    yield _bars("time of an exchange", labels, {"": [case["median_us"] for case in cases]}, "us, median")
     phases = {name: [case[f"{name}_us"] or 0.0 for case in cases] for name in HALO_PHASES}
     if any(any(lengths) for lengths in phases.values()):
-        yield Panel("phases of an exchange", lambda axes: _bars(axes, labels, phases, "us"))
+        yield _bars("phases of an exchange", labels, phases, "us")
     rates = [case["gb_per_s"] or 0.0 for case in cases]
     if any(rates):
-        yield Panel("rate of an exchange", lambda axes: _draw_rates(axes, labels, rates, cases))
+        bars = _bars("rate of an exchange", labels, {"": rates}, "GB/s of a rank; line: of its link, or of a copy")
+        yield dataclasses.replace(bars, draw=lambda axes: _draw_rates(axes, bars, cases))
 
 
-def _draw_rates(axes: Any, labels: Sequence[str], rates: Sequence[float], cases: Sequence[Mapping[str, Any]]) -> None:
-    _bars(axes, labels, {"sent": rates}, "GB/s of a rank; line: of its link, or of a copy")
+def _draw_rates(axes: Any, bars: Panel, cases: Sequence[Mapping[str, Any]]) -> None:
+    bars.draw(axes)
     for place, case in enumerate(cases):
         ceiling = case["link_gb_per_s"] or case["memcpy_gb_per_s"]
         if ceiling:
@@ -281,9 +302,7 @@ def _layout(report: Mapping[str, Any]) -> Iterator[Panel]:
     cases = sorted(report["cases"], key=lambda case: float(case["median_us"]))
     labels = _differing(cases, ("way", "layout", "steps", "memory"))
     phases = {name: [case[f"{name}_us"]["mean"] for case in cases] for name in ("calc", *HALO_PHASES[:-1])}
-    yield Panel(
-        f"time of a sweep of {report['problem']}", lambda axes: _bars(axes, labels, phases, "us, mean of the ranks")
-    )
+    yield _bars(f"time of a sweep of {report['problem']}", labels, phases, "us, mean of the ranks")
 
 
 def _doctor(report: Mapping[str, Any]) -> Iterator[Panel]:
@@ -291,12 +310,13 @@ def _doctor(report: Mapping[str, Any]) -> Iterator[Panel]:
     if speeds:
         labels = [one["host"] + ("" if one["gpu"] is None else f" GPU {one['gpu']}") for one in speeds]
         copies = [one["copy_gb_per_s"] for one in speeds]
-        yield Panel("copies in memory", lambda axes: _bars(axes, labels, {"": copies}, "GB/s"))
+        yield _bars("copies in memory", labels, {"": copies}, "GB/s")
     paths = [path for path in report["paths"] if path["us"]]
     if paths:
         yield Panel("messages between ranks", lambda axes: _draw_paths(axes, paths))
     if report["paths"]:
-        yield Panel("what works", lambda axes: _draw_outcomes(axes, report["paths"]))
+        rows = len({path["path"] for path in report["paths"]})
+        yield Panel("what works", lambda axes: _draw_outcomes(axes, report["paths"]), 1.2 + 0.3 * rows)
 
 
 def _draw_paths(axes: Any, paths: Sequence[Mapping[str, Any]]) -> None:
@@ -330,13 +350,14 @@ def _plan(report: Mapping[str, Any]) -> Iterator[Panel]:
         sizes = [one[key] for one in grids]
         _, unit = _size_text(max(sizes)).split()
         scaled = [size / {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}[unit] for size in sizes]
-        yield Panel(title, lambda axes, scaled=scaled, unit=unit: _bars(axes, labels, {"": scaled}, unit))  # type: ignore[misc]
+        yield _bars(title, labels, {"": scaled}, unit)
 
 
 def _timeline(report: Mapping[str, Any]) -> Iterator[Panel]:
     spans = [span for span in report["traceEvents"] if span["ph"] == "X"]
     if spans:
-        yield Panel("timeline", lambda axes: _draw_timeline(axes, spans))
+        ranks = len({span["pid"] for span in spans})
+        yield Panel("timeline", lambda axes: _draw_timeline(axes, spans), _height_of_bars(ranks))
 
 
 def _draw_timeline(axes: Any, spans: Sequence[Mapping[str, Any]]) -> None:
@@ -417,11 +438,11 @@ def _draw_roofline(axes: Any, solves: Sequence[Mapping[str, Any]], speeds: Seque
         roof = devices * sum(rates) / max(len(rates), 1)
         if roof > 0:
             axes.plot(ends, [roof * end for end in ends], color="black", linewidth=1)
-            axes.annotate(f"copy, {roof:.4g} GB/s", (ends[0] * 1.3, roof * ends[0] * 1.6), fontsize="small")
+            axes.annotate(f"copy: {roof:.4g} GB/s", (ends[1], roof * ends[1] / 2), ha="right", fontsize="small")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:.3g}")
-    axes.yaxis.set_major_formatter("{x:.4g}")
+    axes.yaxis.set_major_formatter("{x:.6g}")
     axes.set_xlabel("operations per byte of memory")
     axes.set_ylabel("10^9 operations a second")
     axes.legend(fontsize="small")

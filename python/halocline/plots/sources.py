@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from halocline.errors import ResourceError, UnavailableError, UsageError
-from halocline.plots.fields import Plane, plane_of, read_fields, sampling, without_number
-from halocline.plots.panels import PANEL, Panel, figure_of
+from halocline.plots.fields import Stored, read_fields, without_number
+from halocline.plots.panels import Panel, figure_of
 from halocline.plots.planes import panel_of_plane, scale_of
 from halocline.plots.reports import panels_of, roofline
 
@@ -21,7 +21,7 @@ FILMS = (".gif", ".mp4", ".webp")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file to draw, or one of its times."""
+    """A file to draw."""
 
     name: str
     panels: list[Panel]
@@ -38,44 +38,45 @@ def read_report(path: pathlib.Path) -> dict[str, Any]:
     return report
 
 
-def read_planes(
-    paths: Iterable[pathlib.Path], field: str | None, at: Mapping[str, int] | None
-) -> list[tuple[pathlib.Path, list[Plane]]]:
-    """Returns the planes of fields in files, all of a file's times. UsageError for a field that none has."""
-    import numpy
-
-    found, names = [], set()
+def _check(paths: Iterable[pathlib.Path], suffixes: Sequence[str], what: str) -> None:
     for path in paths:
-        planes = []
-        for one in read_fields(path):
-            names.add(one.name)
-            if field is None or one.name == field:
-                shown = sampling(one.space, at)
-                planes.append(plane_of(one.name, numpy.asarray(one.values[shown.slices]), shown, one.when))
-        found.append((path, planes))
-    if names and not any(planes for _, planes in found):
-        raise UsageError(f"there is no field '{field}'; there are: {', '.join(sorted(names))}")
-    return found
+        if path.suffix not in suffixes:
+            raise UsageError(f"'{path}' ends in none of {', '.join(suffixes)}{what}")
+        if not path.is_file():
+            raise UsageError(f"there is no file '{path}'")
 
 
-def _panels_of_planes(
-    found: Iterable[tuple[pathlib.Path, list[Plane]]], given: Sequence[float] | None
+def _fields_of(paths: Iterable[pathlib.Path], field: str | None) -> dict[pathlib.Path, list[Stored]]:
+    """Returns the fields of files, or one of them, with all of a file's times. UsageError if no file has it."""
+    found = {path: read_fields(path) for path in paths}
+    names = dict.fromkeys(one.name for several in found.values() for one in several)
+    if field is None or not names:
+        return found
+    if field not in names:
+        raise UsageError(f"there is no field '{field}'; there are: {', '.join(names)}")
+    return {path: [one for one in several if one.name == field] for path, several in found.items()}
+
+
+def _panels_of_fields(
+    found: Mapping[pathlib.Path, list[Stored]], at: Mapping[str, int] | None, given: Sequence[float] | None
 ) -> dict[pathlib.Path, list[Panel]]:
-    """Returns panels of each file's last time, all of a film with one scale for each field."""
-    films: dict[tuple[pathlib.Path, str, str], list[Plane]] = {}
-    files = list(found)
-    for path, planes in files:
-        for plane in planes:
-            films.setdefault(_film_of(path, plane), []).append(plane)
-    scales = {film: scale_of(planes, given) for film, planes in films.items()}
+    """Returns panels of each file's last time. All of a film have one scale for each field."""
+
+    def film_of(path: pathlib.Path, one: Stored) -> tuple[pathlib.Path, str, str]:
+        return path.parent, without_number(path.stem)[0] + path.suffix, one.name
+
+    films: dict[tuple[pathlib.Path, str, str], list[Stored]] = {}
+    for path, several in found.items():
+        for one in several:
+            films.setdefault(film_of(path, one), []).append(one)
+    scales = {film: scale_of((one.plane(at) for one in several), given) for film, several in films.items()}
     return {
-        path: [panel_of_plane(one, scales[_film_of(path, one)]) for one in {one.name: one for one in planes}.values()]
-        for path, planes in files
+        path: [
+            panel_of_plane(one.plane(at), scales[film_of(path, one)])
+            for one in {one.name: one for one in several}.values()
+        ]
+        for path, several in found.items()
     }
-
-
-def _film_of(path: pathlib.Path, plane: Plane) -> tuple[pathlib.Path, str, str]:
-    return path.parent, without_number(path.stem)[0] + path.suffix, plane.name
 
 
 def read(
@@ -87,19 +88,18 @@ def read(
 ) -> list[Source]:
     """Reads what to draw: fields, of several times the last, and reports; behind them a roofline, where both a solve
     and a doctor are among them. UsageError for what cannot be drawn."""
-    for path in paths:
-        if path.suffix not in (*FIELDS, ".json"):
-            raise UsageError(f"'{path}' ends in none of {', '.join(FIELDS)} (fields), .json (reports, timelines)")
-        if not path.is_file():
-            raise UsageError(f"there is no file '{path}'")
-    of_fields = _panels_of_planes(read_planes([path for path in paths if path.suffix in FIELDS], field, at), range)
+    _check(paths, (*FIELDS, ".json"), ", which are fields and reports")
+    of_fields = _panels_of_fields(_fields_of([path for path in paths if path.suffix in FIELDS], field), at, range)
     sources = []
     for path in paths:
         if path in of_fields:
             sources.append(Source(path.name, of_fields[path]))
-        else:
-            report = read_report(path)
+            continue
+        report = read_report(path)
+        try:
             sources.append(Source(path.name, panels_of(report), report))
+        except (KeyError, TypeError) as error:
+            raise UsageError(f"'{path}' is no report of this version of Halocline: {error!r}") from error
     together = roofline(source.report for source in sources if source.report is not None)
     return sources + ([Source("roofline", together)] if together else [])
 
@@ -109,7 +109,7 @@ def panels_of_all(sources: Sequence[Source]) -> list[Panel]:
     if len(sources) == 1:
         return sources[0].panels
     return [
-        Panel(panel.title if panel.title == source.name else f"{source.name}: {panel.title}", panel.draw)
+        panel if panel.title == source.name else dataclasses.replace(panel, title=f"{source.name}: {panel.title}")
         for source in sources
         for panel in source.panels
     ]
@@ -150,19 +150,18 @@ def save_film(
     from matplotlib import animation
     from matplotlib.figure import Figure
 
-    others = [path for path in paths if path.suffix not in FIELDS]
-    if others:
-        raise UsageError(f"a film shows fields; '{others[0]}' ends in none of {', '.join(FIELDS)}")
-    frames = [plane for _, planes in read_planes(paths, field, at) for plane in planes]
-    names = dict.fromkeys(plane.name for plane in frames)
+    _check(paths, FIELDS, ", which are fields, and a film shows one")
+    frames = [one for several in _fields_of(paths, field).values() for one in several]
+    names = dict.fromkeys(one.name for one in frames)
     if len(names) > 1:
         raise UsageError(f"a film shows one field of {', '.join(names)}; choose it by --field")
-    if len({plane.values.shape for plane in frames}) > 1:
+    if len({one.space.cells for one in frames}) > 1:
         raise UsageError("the fields have different cells; a film shows one domain")
-    scale = scale_of(frames, range)
-    figure = Figure(figsize=PANEL, layout="constrained")
+    scale = scale_of((one.plane(at) for one in frames), range)
+    figure = Figure(layout="constrained")
 
-    def draw(plane: Plane) -> None:
+    def draw(one: Stored) -> None:
+        plane = one.plane(at)
         figure.clear()
         axes = figure.add_subplot()
         axes.set_title(plane.title())

@@ -17,6 +17,7 @@
 #include "comm/running.hpp"
 #include "comm/settings.hpp"
 #include "comm/waiting.hpp"
+#include "device/graph.hpp"
 #include "device/queue.hpp"
 #include "device/stream_clock.hpp"
 #include "exchange/like_fields.hpp"
@@ -215,7 +216,7 @@ class Exchange::Plan {
   void add_moves(const PeerMessage& content, std::vector<pack::Move>& moves) const;
   pack::Bundle bundle_for(const std::vector<HaloPart>& pieces, const transport::Slots& slots) const;
   void fill_info(const exchange::Choice& choice, const std::vector<PeerMessage>& messages);
-  void begin(Places places);
+  void begin(Places places, Stream stream);
   void start_begun(Stream stream);
   Stream moving_stream(Stream stream) const;
   Stream copying_stream(Stream stream) const;
@@ -237,6 +238,7 @@ class Exchange::Plan {
   device::StreamClock move_clock_{comm::recorder(communicator_), Phase::move, "exchange"};
   device::StreamClock unpack_clock_{comm::recorder(communicator_), Phase::unpack, "unpack"};
   bool in_flight_ = false;
+  bool takes_the_host_ = false;  // on some rank, in every exchange
   bool is_given_up_ = false;     // the last one: a peer did not answer in time
   bool channels_follow_ = true;  // where the arrays are
   bool is_parked_ = false;
@@ -517,6 +519,9 @@ void Exchange::Plan::fill_info(const exchange::Choice& choice,
     for (const HaloPart& piece : message.send) info_.bytes += bytes_of(piece);
   }
   info_.transports = exchange::names_of(choice);
+  takes_the_host_ = std::any_of(choice.begin(), choice.end(), [](const Transport* one) {
+    return one != nullptr && !one->capabilities().stays_on_stream();
+  });
   for (const auto& channel : channels_)
     if (std::string note = channel->note(); !note.empty()) info_.notes.push_back(std::move(note));
 }
@@ -529,8 +534,15 @@ std::vector<void*> Exchange::Plan::add(const FieldList& fields, const std::strin
 
 /// Throws usage unless an exchange may begin; also throws the error of an earlier one in which a
 /// GPU waited too long.
-void Exchange::Plan::begin(Places places) {
+void Exchange::Plan::begin(Places places, Stream stream) {
   comm::require_mpi();
+  if (takes_the_host_ && device::is_recording(stream))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("no CUDA graph can record this exchange: with '{}' the host has a part in "
+                    "each; make a plan with transport 'peer', 'nccl' or 'nvshmem', or run it "
+                    "outside of graphs",
+                    info_.transport()));
   if (in_flight_)
     throw Error(ErrorKind::usage,
                 "start() was called for an exchange that is in flight; call finish() first");
@@ -572,7 +584,7 @@ void Exchange::Plan::wait_for(Stream copying, Stream stream, const char* what) {
 }
 
 void Exchange::Plan::start(Places places, Stream stream) {
-  begin(places);
+  begin(places, stream);
   start_begun(stream);
 }
 
@@ -613,7 +625,7 @@ void Exchange::Plan::finish(Stream stream) {
 }
 
 void Exchange::Plan::run(Places places, Stream stream) {
-  begin(places);
+  begin(places, stream);
   const Stream copying = copying_stream(stream);
   const bool at_once =
       !copying.is_host() && started_.empty() && packing_.all_signal() && unpacking_.all_signal();

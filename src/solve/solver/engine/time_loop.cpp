@@ -110,11 +110,15 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());
   recorder.collect();
+  const std::int64_t beyond_the_end = run.at.sweep - counted;  // queued when the norm was not known
+  const auto of_result = [&](std::int64_t done) {
+    return std::max<std::int64_t>(0, done - beyond_the_end);
+  };
   return {.sweeps = counted,
           .level = last_level,
           .exchanges = run.exchanges,
-          .sweeps_in_graphs = run.sweeps_in_graphs,
-          .sweeps_in_passes = run.sweeps_in_passes,
+          .sweeps_in_graphs = of_result(run.sweeps_in_graphs),
+          .sweeps_in_passes = of_result(run.sweeps_in_passes),
           .first_sweep_seconds = first_sweep_seconds,
           .loop_seconds = loop_seconds};
 }
