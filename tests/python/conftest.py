@@ -5,8 +5,10 @@ import os
 
 import pytest
 
-if "PYTHONPATH" in os.environ:  # also for what tests start in folders of their own
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
+# Also for what tests start in folders of their own.
+for name in ("HALOCLINE_LIBRARY", "PYTHONPATH"):
+    if name in os.environ:
+        os.environ[name] = os.pathsep.join(map(os.path.abspath, os.environ[name].split(os.pathsep)))
 
 try:
     from mpi4py import MPI  # noqa: F401

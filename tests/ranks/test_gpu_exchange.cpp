@@ -14,6 +14,8 @@
 #include <halocline/error.hpp>
 #include <halocline/exchange.hpp>
 
+#include "device/graph.hpp"
+#include "device/queue.hpp"
 #include "support/block.hpp"
 #include "support/caught.hpp"
 #include "support/communicators.hpp"
