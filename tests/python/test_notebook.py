@@ -24,4 +24,4 @@ def test_the_cells_run(as_no_rank, tmp_path, monkeypatch, capfd):  # noqa: F811
     shown = capfd.readouterr().out
     assert names["on_two"].checksum == names["result"].checksum
     np.testing.assert_array_equal(names["on_two"]["u"], names["result"]["u"])
-    assert "nothing is named 'w'" in shown and "rank 1 of 2: (128, 384) cells" in shown
+    assert "u_new" in shown and "rank 1 of 2: (128, 384) cells" in shown

@@ -125,7 +125,8 @@ def test_a_result_draws_the_whole_domain():
         assert figure is None
         return
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert titles[:4] == ["u, t = 2", "v, t = 2", "max norm", "t"]
+    assert titles[:4] == ["u, t = 2", "v, t = 2", "max norm", "sum(u)"]
+    assert list(figure.axes[3].lines[0].get_xdata()) == [0, 0.5, 1, 1.5, 2]
     u, v = (axes.images[0] for axes in figure.axes[:2])
     x = -1 + (np.arange(60) + 0.5) / 20
     np.testing.assert_allclose(u.get_array()[0], x)

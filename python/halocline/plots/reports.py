@@ -82,9 +82,10 @@ def _solve(report: Mapping[str, Any]) -> Iterator[Panel]:
     if len(norms) > 1:
         yield Panel(f"{report['norm']} norm", lambda axes: _draw_norms(axes, norms))
     series = report["series"]
-    for number, name in enumerate(series["names"] if series else []):
-        rows = [(row[0], row[1 + number]) for row in series["rows"]]
-        yield Panel(name, lambda axes, rows=rows: _draw_series(axes, rows))  # type: ignore[misc]
+    columns = dict(zip(["sweep", *series["names"]], zip(*series["rows"]))) if series else {}
+    over = "t" if "t" in columns else "sweep"  # problems with a time step record t, too
+    for name in [one for one in columns if one not in ("sweep", "t")]:
+        yield Panel(name, lambda axes, name=name: _draw_series(axes, over, columns[over], columns[name]))  # type: ignore[misc]
     phases = {
         name: [1e3 * seconds for seconds in phase["ranks"]]
         for name, phase in report["phases"].items()
@@ -110,10 +111,10 @@ def _draw_norms(axes: Any, norms: Sequence[tuple[int, float]]) -> None:
     axes.grid(alpha=0.3, which="both")
 
 
-def _draw_series(axes: Any, rows: Sequence[tuple[int, float | None]]) -> None:
-    values = [float("nan") if value is None else value for _, value in rows]
-    axes.plot([sweep for sweep, _ in rows], values, marker="." if len(rows) < 50 else None)
-    axes.set_xlabel("sweep")
+def _draw_series(axes: Any, over: str, places: Sequence[float], values: Sequence[float | None]) -> None:
+    shown = [float("nan") if value is None else value for value in values]
+    axes.plot(places, shown, marker="." if len(shown) < 50 else None)
+    axes.set_xlabel(over)
     axes.grid(alpha=0.3)
 
 
