@@ -316,8 +316,9 @@ def test_phases_are_of_each_rank():
     phases = result.report["phases"]
     assert len(phases["compute"]["ranks"]) == WORLD.size
     panel = {one.title: one for one in reports.panels_of(result.report)}["time of each rank, without the first sweep"]
-    bars = drawn(panel).patches
-    assert bars[0].get_width() == pytest.approx(1e3 * phases["compute"]["ranks"][0])
+    longest = max(phases.values(), key=lambda phase: phase["mean"])
+    widths = [bar.get_width() for bar in drawn(panel).patches]  # without phases that nobody would see
+    assert all(any(width == pytest.approx(1e3 * seconds) for width in widths) for seconds in longest["ranks"])
 
 
 def test_a_roofline_takes_a_solve_and_a_doctor():
