@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halocline import _c
-from halocline.errors import UsageError
+from halocline.errors import UnavailableError, UsageError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,8 +184,15 @@ def _elements(shape: tuple[int, ...], pitch: int, lead: int) -> int:
     return rows * pitch + lead
 
 
+def _module(library: str) -> Any:
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise UnavailableError(f"arrays like '{library}' take {library}, which cannot be imported: {error}") from error
+
+
 def _zeros_of_cupy(shape: tuple[int, ...], halo_before: int, dtype: Any) -> Any:
-    cupy = importlib.import_module("cupy")
+    cupy = _module("cupy")
     item = cupy.dtype(dtype).itemsize
     lead, pitch = _padded(shape[-1], halo_before, item)
     flat = cupy.zeros(_elements(shape, pitch, lead), dtype)
@@ -194,7 +201,7 @@ def _zeros_of_cupy(shape: tuple[int, ...], halo_before: int, dtype: Any) -> Any:
 
 
 def _zeros_of_torch(shape: tuple[int, ...], halo_before: int, dtype: Any, device: Any) -> Any:
-    torch = importlib.import_module("torch")
+    torch = _module("torch")
     kind = getattr(torch, dtype) if isinstance(dtype, str) else dtype
     device = torch.device(device)
     if device.type == "cpu":

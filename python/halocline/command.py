@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -97,11 +99,33 @@ def report_of(*words: str, **options: Any) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "report.json"
         command = [str(program), *words, *_words(options), "--json", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        code, shown, told = _run(command, environment)
         if file.exists():
-            return Report(json.loads(file.read_text(encoding="utf-8")), done.stdout, done.returncode)
-    text = done.stderr.strip().removeprefix("halocline: ") or f"the command ended with code {done.returncode}"
-    raise {2: UsageError, 3: UnavailableError}.get(done.returncode, Error)(text)
+            return Report(json.loads(file.read_text(encoding="utf-8")), shown, code)
+    text = told.strip().removeprefix("halocline: ") or f"the command ended with code {code}"
+    raise {2: UsageError, 3: UnavailableError}.get(code, Error)(text)
+
+
+def _run(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+    """Returns the command's code and what it wrote. Ctrl-C ends its run as in a terminal, after a checkpoint if there
+    is a folder for it, and is a KeyboardInterrupt once it has ended; a second one does not wait."""
+    # In a group of its own, so that Ctrl-C comes to it once, from here.
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    try:
+        shown, told = process.communicate()
+    except BaseException as error:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            raise
+        raise error from None
+    return process.returncode, shown, told
 
 
 def doctor(**options: Any) -> Report:

@@ -73,6 +73,8 @@ class Grid:
         axes = len(self.cells)
         if not 1 <= axes <= 3:
             raise UsageError(f"a grid has one to three axes, not {axes}: {self.cells}")
+        if isinstance(periodic, str):
+            raise UsageError(f"periodic takes True or False, for all axes or each, not {periodic!r}")
         wraps = [periodic] * axes if isinstance(periodic, bool) else list(periodic)
         if len(wraps) != axes:
             raise UsageError(f"periodic {periodic} has {len(wraps)} entries for {axes} axes")

@@ -61,7 +61,7 @@ def launch(ranks: int, *command: str | os.PathLike[str], timeout: float | None =
 
     UsageError in a process that is a rank itself, UnavailableError without a launcher of this MPI,
     subprocess.CalledProcessError if the program fails, subprocess.TimeoutExpired."""
-    if not command or ranks < 1:
+    if not command or not isinstance(ranks, int) or ranks < 1:
         raise UsageError(f"launch() takes a number of ranks, at least 1, and a program; not {(ranks, *command)}")
     refuse_ranks()
     family, libraries = mpi_of_mpi4py()
@@ -76,7 +76,7 @@ def launch(ranks: int, *command: str | os.PathLike[str], timeout: float | None =
             if os.geteuid() == 0:  # refused otherwise, and containers often have no other user
                 environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         if str(command[0]).endswith(".py"):
-            words.append(sys.executable)
+            words += [sys.executable, "-m", "mpi4py"]  # which ends all ranks for sys.exit("why") on one
         subprocess.run([*words, *(os.fspath(word) for word in command)], check=True, timeout=timeout, env=environment)
         return
     raise UnavailableError(

@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halocline.errors import UsageError
+from halocline.errors import UnavailableError, UsageError
 from halocline.plots.fields import Plane, Space, on_host, plane_of, sampling
 
 
@@ -126,8 +126,10 @@ class Result(Mapping[str, Any]):
 
     def to_xarray(self) -> Any:
         """Returns a Dataset of xarray's of this rank's part, with coordinates."""
-        import xarray
-
+        try:
+            import xarray
+        except ImportError as error:
+            raise UnavailableError("to_xarray() takes xarray: pip install xarray") from error
         names = "zyx"[3 - len(self.owned) :]
         return xarray.Dataset(
             {name: (tuple(names), array) for name, array in self._inner.items()},
@@ -148,7 +150,8 @@ class Result(Mapping[str, Any]):
         return self._text.rstrip("\n")
 
     def __repr__(self) -> str:
-        return f"<halocline.Result of {self.report['problem']}, {self.sweeps} sweeps>"
+        ended = ", converged" if self.converged else ", diverged" if self.report["not_finite"] else ""
+        return f"<halocline.Result of {self.report['problem']}, {self.sweeps} sweeps{ended}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

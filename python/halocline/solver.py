@@ -66,6 +66,10 @@ class _Request:
     ) -> None:
         if not isinstance(parameters, Mapping):
             raise UsageError(f"parameters= takes a dictionary, as {{'D': 0.2}}, not {parameters!r}")
+        if not isinstance(problem, (str, Problem)):
+            raise UsageError(f"a problem is a name, the path of a file or a Problem, not {problem!r}")
+        if isinstance(problem, str) and "\n" in problem:
+            raise UsageError("a text of several lines is neither a name nor a path; give halocline.Problem(text)")
         words = [(name, word) for name, value in options.items() if value is not None for word in _words(name, value)]
         self._options = (_c.Option * len(words))()
         for number, (name, word) in enumerate(words):
@@ -92,6 +96,8 @@ def check(
     refuse: for mistakes in the problem with line and column. Not collective."""
     _mpi.communicator(None)
     text = ctypes.c_char_p()
+    if not hasattr(ranks, "__index__") or ranks < 1:
+        raise UsageError(f"ranks= takes a whole number, at least 1, not {ranks!r}")
     request = _Request(problem, parameters or {}, options)
     _c.solver().describe_solve(request.c, ranks, text)
     assert text.value is not None
@@ -121,27 +127,33 @@ def solve(
     grid: on its cells and process grid; by default a grid of `cells` or of the problem's, over `comm`, the world.
     arrays: yours by the names of fields and coefficients, of this rank's part, with the grid's halo or with none:
     fields begin with their values and get the result. ("start", array) and ("result", array) do one of these. Fields
-    without an array get one of the library that `like` names. parameters: instead of the problem's values.
+    without an array get one of the library that `like` names. Time and sweeps begin at 0, also where an array is the
+    result of an earlier solve; a checkpoint goes on. parameters: instead of the problem's values.
     ranks: starts so many, by the command, from a process that is no rank itself; the result's arrays are NumPy's, of
     the whole domain. Ranks may be more than cores.
     progress: True for a bar (by tqdm, on rank 0), or a function that is called with a Progress on rank 0.
     Options are those of the command by their names in docs/options.md: sweeps=100, norm="max", tolerance=1e-6,
-    precision="f32", output=["u.npy", "u.png"], verify=True, sums=["u"].
+    precision="f32", output=["u.npy", "u.png"], verify=True, sums=["u"], probes=["u@80,96"]. Words and the report have x
+    first, as the command. A norm is that of the change in a sweep: a small one is not yet a small error.
 
     Collective. Ctrl-C on any rank ends the run between two sweeps, after a checkpoint if there is a folder for it, and
     is a KeyboardInterrupt there. UsageError for mistakes, as check(); a result that is not finite is no error.
     """
     given = parameters or {}
+    arrays = {} if arrays is None else arrays
     if ranks is not None:
-        if grid is not None or comm is not None or arrays or progress:
-            raise UsageError("ranks= starts a run of its own; leave grid=, comm=, arrays= and progress= out")
+        if grid is not None or comm is not None or len(arrays) or progress:
+            raise UsageError(
+                "ranks= starts a run of its own; leave grid=, comm=, arrays= and progress= out. Fields begin with "
+                "files by initial='u=u.npy'"
+            )
         return _solve_on(ranks, problem, given, options)
     if grid is None:
         world = _mpi.communicator(comm)
         described = check(problem, ranks=world.Get_size(), parameters=given, **options)
         split = {name: options.pop(name, None) for name in ALONG_AXES}
         with Grid(described["cells"], comm=world, process_grid=split["process_grid"]) as made:
-            return _solve(problem, made, described, arrays or {}, like, given, progress, options)
+            return _solve(problem, made, described, arrays, like, given, progress, options)
     if comm is not None:
         raise UsageError("a grid has its communicator; leave comm= out")
     for name in ALONG_AXES:
@@ -149,7 +161,7 @@ def solve(
             raise UsageError(f"a grid has its cells and process grid; leave {name}= out")
     on_grid = {"cells": grid.cells, "process_grid": grid.process_grid}
     described = check(problem, ranks=grid.ranks, parameters=given, **on_grid, **options)
-    return _solve(problem, grid, described, arrays or {}, like, given, progress, options)
+    return _solve(problem, grid, described, arrays, like, given, progress, options)
 
 
 def _solve(
@@ -162,6 +174,8 @@ def _solve(
     progress: bool | Callable[[Progress], None],
     options: Mapping[str, Any],
 ) -> Result:
+    if not isinstance(arrays, Mapping):
+        raise UsageError("arrays= takes a dictionary, as {'u': u}")
     known = [*described["fields"], *described["coefficients"]]
     for name in arrays:
         if name not in known:
@@ -240,6 +254,8 @@ def _solve_on(
 
 def _field(grid: Grid, name: str, array: Any, own: tuple[int, ...]) -> _c.Handle:
     address, layout = _arrays.described(array, f"array '{name}'")
+    if layout.type not in ("<f4", "<f8"):
+        raise UsageError(f"array '{name}' has values of type {layout.type}; a solve takes float32 or float64")
     if layout.on_gpu:
         _arrays.finish_work_on(array)
     none: Sides = tuple((0, 0) for _ in own)

@@ -42,6 +42,20 @@ def test_an_error_that_nobody_catches_ends_all_ranks(as_no_rank, capfd):
     assert "rank 1 ends all ranks" in capfd.readouterr().err
 
 
+def test_an_exit_of_one_rank_ends_all(as_no_rank, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, halocline as hc\n"
+        "grid = hc.Grid((8, 8), process_grid=(2, 1))\n"
+        "(u,) = grid.fields(1)\n"
+        "halo = hc.Exchange(grid, u)\n"
+        "if grid.rank == 1: sys.exit(3)\n"
+        "halo.run(u)\n"
+    )
+    with pytest.raises(subprocess.CalledProcessError):
+        hc.launch(2, program, timeout=60)
+
+
 def test_what_cannot_be_launched_is_refused(monkeypatch):
     with pytest.raises(hc.UsageError, match="takes a number of ranks"):
         hc.launch(0, "program.py")

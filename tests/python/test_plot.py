@@ -261,7 +261,7 @@ def test_the_command_draws(files, tmp_path):
         (["u.npy", "other.json", "--output", "u.gif"], "'other.json' ends in none of .npy"),
         (["u.npy", "w.npy", "--output", "u.gif"], "one field of u, w"),
         (["u.npy", "--fps", "0", "--output", "u.gif"], "--fps 0"),
-        (["four.npy"], "4 axes"),
+        (["four.npy"], "1 to 3 axes"),
     ],
 )
 def test_mistakes_are_told(words, text, tmp_path, monkeypatch):

@@ -6,6 +6,8 @@ import pathlib
 import re
 import signal
 import sys
+import threading
+import time
 import types
 
 import halocline as hc
@@ -225,6 +227,27 @@ def test_a_bar_shows_how_far_the_run_is_and_ctrl_c_ends_it(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_waits_for_the_ranks_that_one_process_started(as_no_rank, tmp_path):  # noqa: F811
+    """Sent to this process alone, as notebooks do."""
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    options = {"cells": (64, 64), "checkpoint": str(folder), "checkpoint_every": 1000, **ENDLESS}
+
+    def interrupt():
+        while not any(folder.iterdir()):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    waiting = threading.Thread(target=interrupt, daemon=True)
+    waiting.start()
+    with pytest.raises(KeyboardInterrupt):
+        hc.solve("laplace", ranks=2, **options)
+    saved = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    time.sleep(0.5)
+    assert saved and saved == {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    assert not (folder / "stop").exists()
+
+
 def test_one_process_starts_ranks(as_no_rank, tmp_path):  # noqa: F811
     options = {
         "backend": "cpu",
@@ -267,6 +290,12 @@ def test_mistakes_are_told():
         hc.solve(DECAY, grid=grid, comm=WORLD)
     with pytest.raises(hc.UsageError, match="takes a dictionary"):
         hc.solve(DECAY, parameters=1)
+    with pytest.raises(hc.UsageError, match="type <i8; a solve takes float32 or float64"):
+        hc.solve(DECAY, arrays={"u": np.zeros(own(hc.Grid((12, 10))), int)})
+    with pytest.raises(hc.UsageError, match="give halocline.Problem"):
+        hc.solve(DECAY.text)
+    with pytest.raises(hc.UsageError, match="a name, the path of a file or a Problem"):
+        hc.solve(None)
     with pytest.raises(hc.UsageError, match="float|f32|double"):
         hc.solve(DECAY, grid=grid, precision="f32", arrays={"u": grid.zeros("float64")})
 

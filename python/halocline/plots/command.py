@@ -13,12 +13,14 @@ from halocline.plots.panels import matplotlib
 
 _DESCRIPTION = """\
 Draws fields (.npy, .vti, .pvd, .vtkhdf) and reports (what --json and --trace write): norms, values over time, phases of
-each rank, latency and bandwidth, scaling, timelines; with a solve's report and doctor's also a roofline."""
+each rank, latency and bandwidth, scaling, timelines; with a solve's report and doctor's also a roofline. Of several
+times in a file it draws the last."""
 
 _EXAMPLES = """\
 examples:
   halocline plot u.npy                                 # draws u-plot.png
-  halocline plot all.vti --field u --slice x=10        # axes in the problem's coordinates
+  halocline plot all.vti --field u                     # axes in the problem's coordinates
+  halocline plot u.npy --slice x=10                    # the cells 10 along x, counted from 0
   halocline plot u-*.npy --output u.gif                # a film
   halocline plot solve.json doctor.json --html run.html
 """
@@ -62,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--field", metavar="NAME", help="of a file with several [default: all]")
     parser.add_argument(
-        "--slice", metavar="AXIS=CELL", type=_slice, help="of three axes, the one to cut [default: the middle along z]"
+        "--slice",
+        metavar="AXIS=CELL",
+        type=_slice,
+        help="of three axes, the one to cut, and the cell from 0 [default: the middle along z]",
     )
     parser.add_argument(
         "--range", metavar="MIN,MAX", type=_range, help="values at the ends of the colours [default: the field's]"

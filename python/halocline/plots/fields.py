@@ -83,6 +83,8 @@ class Sampling:
 def sampling(space: Space, at: Mapping[str, int] | None = None) -> Sampling:
     """Chooses what a picture shows: `at` is {"z": 12}, the axis to cut of three, and the cell; by default the middle
     one along z."""
+    if at is not None and not (isinstance(at, Mapping) and all(hasattr(cell, "__index__") for cell in at.values())):
+        raise UsageError(f"a slice is an axis and a cell, as {{'z': 12}}, not {at!r}")
     several = dict(at or {})
     if several and len(space.cells) < 3:
         raise UsageError(f"a field of {len(space.cells)} axes is drawn whole, not as a slice")
@@ -174,8 +176,10 @@ def _npy(path: pathlib.Path) -> Iterator[Stored]:
     import numpy
 
     values = numpy.load(path, mmap_mode="r")
-    if not 1 <= values.ndim <= 3 or values.dtype.kind not in "fiub":
-        raise ValueError(f"an array of {values.ndim} axes of type {values.dtype}; a field has 1 to 3, of numbers")
+    if not values.size or not 1 <= values.ndim <= 3 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"an array of shape {values.shape} and type {values.dtype}; a field has 1 to 3 axes, of numbers"
+        )
     # Halocline writes three axes always, and those that a problem lacks come first.
     while values.ndim > 1 and values.shape[0] == 1:
         values = values[0]

@@ -30,7 +30,10 @@ def scale_of(planes: Iterable[Plane], given: Sequence[float] | None = None) -> S
     import numpy
 
     if given is not None:
-        least, most = given
+        try:
+            least, most = map(float, given)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"a range is two numbers, as (0, 1), not {given!r}") from error
         if not least < most:
             raise UsageError(f"a range goes from the least to the largest value, not from {least:g} to {most:g}")
         return Scale(least, most)

@@ -280,8 +280,10 @@ def _draw_scaling(axes: Any, cases: Sequence[Mapping[str, Any]]) -> None:
         first = min((case for case in cases if case["line"] == name), key=lambda case: int(case["ranks"]))
         ideal = [first["glups"] * count / first["ranks"] for count in ranks]
         axes.plot(ranks, ideal, color="grey", linestyle=":", linewidth=1)
-    axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter("{x:.4g}")
+    rates = [case["glups"] for case in cases]
+    if max(rates) > 4 * min(rates):  # otherwise a logarithmic axis has hardly a tick
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter("{x:.4g}")
     _over_ranks(axes, "GLUP/s; dotted: ideal")
 
 
@@ -396,10 +398,10 @@ PANELS: dict[str, Callable[[Mapping[str, Any]], Iterator[Panel]]] = {
 
 def kind_of(report: Mapping[str, Any]) -> str:
     """Says what a report is of: as its key "report" does, or "timeline". UsageError for others."""
-    kind = "timeline" if "traceEvents" in report else str(report.get("report"))
+    kind = "timeline" if "traceEvents" in report else str(report.get("report", "something else"))
     if kind not in PANELS:
         raise UsageError(
-            f"a report of {kind!r} has no picture; reports of these have one: {', '.join(PANELS)} (--json, --trace)"
+            f"a report of '{kind}' has no picture; reports of these have one: {', '.join(PANELS)} (--json, --trace)"
         )
     return kind
 
