@@ -67,7 +67,7 @@ std::size_t level_of(std::int64_t counted, const Run& run, Stepper& stepper,
 
 LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep& after_sweep,
                     const Pauses& pauses) {
-  const std::int64_t sweeps = run.the_case.sweeps;
+  const std::int64_t sweeps = run.the_case.sweeps, begin = run.at.sweep;
   const Stream stream = runner.target().stream();
   Recorder& recorder = comm::recorder(runner.communicator());
   comm::barrier(runner.communicator());
@@ -110,10 +110,8 @@ LoopResult run_loop(Runner& runner, Stepper& stepper, Run run, const AfterSweep&
   const double loop_seconds = seconds_since(begun);
   comm::barrier(runner.communicator());
   recorder.collect();
-  const std::int64_t beyond_the_end = run.at.sweep - counted;  // queued when the norm was not known
-  const auto of_result = [&](std::int64_t done) {
-    return std::max<std::int64_t>(0, done - beyond_the_end);
-  };
+  // Some may be queued beyond the end, before the norm is known.
+  const auto of_result = [&](std::int64_t done) { return std::min(done, counted - begin); };
   return {.sweeps = counted,
           .level = last_level,
           .exchanges = run.exchanges,
