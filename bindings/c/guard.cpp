@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <new>
 
 #include <halocline/version.hpp>
 
@@ -16,12 +14,7 @@ namespace {
 // Of fixed size, so that it works when memory has run out.
 thread_local char last_error[2048] = "";
 
-halocline_status keep(halocline_status status, const char* text) noexcept {
-  std::strncpy(last_error, text, sizeof last_error - 1);
-  return status;
-}
-
-halocline_status status_of(ErrorKind kind) noexcept {
+halocline_status status_of_kind(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::usage:
       return HALOCLINE_USAGE;
@@ -70,18 +63,13 @@ Inside::~Inside() {
   if (is_outermost_) thread_inside = nullptr;
 }
 
-halocline_status status_of_exception() noexcept {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return keep(status_of(error.kind()), error.what());
-  } catch (const std::bad_alloc&) {
-    return keep(HALOCLINE_RESOURCE, "out of host memory");
-  } catch (const std::exception& error) {
-    return keep(HALOCLINE_INTERNAL, error.what());
-  } catch (...) {
-    return keep(HALOCLINE_INTERNAL, "an exception of unknown type");
-  }
+halocline_status keep(halocline_status status, const char* text) noexcept {
+  std::strncpy(last_error, text, sizeof last_error - 1);
+  return status;
+}
+
+halocline_status keep(const Error& error) noexcept {
+  return keep(status_of_kind(error.kind()), error.what());
 }
 
 void check_size(std::size_t given, std::size_t known, const char* type,

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <span>
 #include <string>
 
@@ -14,8 +16,27 @@
 
 namespace halocline::binding {
 
-/// Returns the status of the exception that is being handled, and keeps its text for the thread.
-halocline_status status_of_exception() noexcept;
+/// Keeps the text of an error for the thread; returns its status.
+halocline_status keep(const Error& error) noexcept;
+halocline_status keep(halocline_status status, const char* text) noexcept;
+
+/// Returns the status of work. Catches here, not behind a call that throws again: in a wheel each
+/// shared library has a C++ library of its own, and another one's knows no exception in flight.
+template <class Work>
+halocline_status status_of(const Work& work) noexcept {
+  try {
+    work();
+    return HALOCLINE_OK;
+  } catch (const Error& error) {
+    return keep(error);
+  } catch (const std::bad_alloc&) {
+    return keep(HALOCLINE_RESOURCE, "out of host memory");
+  } catch (const std::exception& error) {
+    return keep(HALOCLINE_INTERNAL, error.what());
+  } catch (...) {
+    return keep(HALOCLINE_INTERNAL, "an exception of unknown type");
+  }
+}
 
 /// One call of the library. Throws usage if another thread is in one, or if this process was forked
 /// from one that has made calls.
@@ -33,13 +54,10 @@ class Inside {
 /// Runs one call and returns its status.
 template <class Work>
 halocline_status guarded(const Work& work) noexcept {
-  try {
+  return status_of([&] {
     const Inside inside;
     work();
-    return HALOCLINE_OK;
-  } catch (...) {
-    return status_of_exception();
-  }
+  });
 }
 
 /// Throws usage in a process that was forked from one that has made calls.
@@ -48,13 +66,10 @@ void refuse_forks();
 /// Runs a call that any thread may make at any time, and returns its status.
 template <class Work>
 halocline_status guarded_beside_others(const Work& work) noexcept {
-  try {
+  return status_of([&] {
     refuse_forks();
     work();
-    return HALOCLINE_OK;
-  } catch (...) {
-    return status_of_exception();
-  }
+  });
 }
 
 /// Throws usage for a handle that no _create or _wrap has set; `what` is its noun: "grid".
