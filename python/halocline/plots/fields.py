@@ -210,7 +210,8 @@ def _vti(path: pathlib.Path, when: str = "") -> Iterator[Stored]:
     first = head.index(b"_", end + len(begin_of_data)) + 1
     root = xml.fromstring(head[:end].decode() + "</VTKFile>")
     image = root.find("ImageData")
-    assert image is not None
+    if image is None:
+        raise ValueError("it has no image")
     extent = [int(one) for one in image.attrib["WholeExtent"].split()]
     lower, spacing = ([float(one) for one in image.attrib[key].split()] for key in ("Origin", "Spacing"))
     space = _space(extent, lower, spacing)
