@@ -69,7 +69,7 @@ module halocline_solver
   end type
 
   abstract interface
-    ! Called on rank 0 during the sweeps, at most every 0.5 s.
+    ! Called on rank 0 during the sweeps, at most every 0.5 s, and at their end.
     subroutine halocline_see_progress(progress)
       import
       type(halocline_progress), intent(in) :: progress

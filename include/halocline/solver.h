@@ -58,7 +58,7 @@ typedef struct halocline_solve_options {
   const char* report; /* file for the report of `halocline solve`; "-" for
                          standard output; null: none */
   const char* json;   /* the same as JSON */
-  /* Called on rank 0 during the sweeps, at most every 0.5 s; or null. */
+  /* Called on rank 0 during the sweeps, at most every 0.5 s, and at their end; or null. */
   void (*on_progress)(const halocline_progress* progress, void* user);
   /* Called on every rank between sweeps, at least twice a second if a sweep takes no longer; must
    * be cheap. Null is for all ranks or for none. If it returns a text on any rank, the reason, such

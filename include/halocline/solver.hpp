@@ -157,7 +157,7 @@ struct SolveOptions {
     double seconds, glups;
     std::optional<std::int64_t> saved;  ///< sweeps that the newest checkpoint of this run has
   };
-  /// Called on rank 0 during the sweeps, at most every 0.5 s.
+  /// Called on rank 0 during the sweeps, at most every 0.5 s, and at their end.
   std::function<void(const Progress&)> on_progress;
   /// Called on rank 0, as soon as a file cannot be written while the run continues, with its name
   /// and the reason: each checkpoint that failed, and each file of output_every. May be

@@ -31,8 +31,9 @@ from halocline.exchange import Exchange
 from halocline.gpu import Gpu, bind_gpu
 from halocline.grid import Grid
 from halocline.launcher import launch
+from halocline.problem import Problem
 from halocline.result import Result
-from halocline.solver import Problem, Progress, check, solve
+from halocline.solver import Progress, check, solve
 
 __all__ = [
     "CommunicationError",

@@ -16,6 +16,7 @@ from typing import Any
 
 from halocline import _library, launcher
 from halocline.errors import Error, UnavailableError, UsageError
+from halocline.problem import Problem, word_of
 
 #: A file to run instead of the package's own.
 VARIABLE = "HALOCLINE_COMMAND"
@@ -62,6 +63,14 @@ class Report(dict[str, Any]):
 
         panels.matplotlib()
         return panels.figure_of(reports.panels_of(self))
+
+    def save_page(self, path: str | os.PathLike[str]) -> None:
+        """Writes pictures and values as one HTML page, as `halocline plot --html`. UnavailableError without
+        matplotlib, ResourceError where it cannot be written."""
+        from halocline.plots import page, panels, reports, sources
+
+        panels.matplotlib()
+        page.save([sources.Source(str(self["report"]), reports.panels_of(self), self)], pathlib.Path(path))
 
     def __str__(self) -> str:
         return self.text.rstrip("\n")
@@ -134,11 +143,12 @@ def doctor(**options: Any) -> Report:
     return report_of("doctor", **options)
 
 
-def plan(problem: str, **options: Any) -> Report:
+def plan(problem: str | Problem, **options: Any) -> Report:
     """Counts cells, messages and memory of a run, without running it: `halocline plan`. Options are the command's:
     ranks=64, cells=(512, 512, 512), halo_depth=2; along axes in the order of an array's axes. UsageError in a rank of
     MPI."""
-    return report_of("plan", problem, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        return report_of("plan", word_of(problem, pathlib.Path(folder)), **options)
 
 
 def bench(what: str, **options: Any) -> Report:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import html
+import os
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halocline.errors import UnavailableError, UsageError
 from halocline.plots.fields import Plane, Space, on_host, plane_of, sampling
+from halocline.plots.panels import Panel
 
 
 class Result(Mapping[str, Any]):
@@ -96,17 +99,36 @@ class Result(Mapping[str, Any]):
         Figure of matplotlib's, which notebooks show and `savefig` writes. at: of three axes the one to cut, and its
         cell, as {"z": 12}; by default the middle one along z. range: the values at the ends of the colours.
         Collective: on ranks but the first it returns None. UnavailableError without matplotlib."""
+        from halocline.plots import panels
+
+        drawn = self._panels(field, at, range)
+        return panels.figure_of(drawn) if self._is_first else None
+
+    def save_page(self, path: str | os.PathLike[str]) -> None:
+        """Writes what plot() draws and all values as one HTML page, on rank 0. Collective. UnavailableError without
+        matplotlib, ResourceError where it cannot be written."""
+        from halocline.plots import page, sources
+
+        drawn = self._panels(None, None, None)
+        if self._is_first:
+            page.save([sources.Source(self.report["problem"], drawn, self.report)], pathlib.Path(path))
+
+    @property
+    def _is_first(self) -> bool:
+        return self._comm is None or self._comm.Get_rank() == 0
+
+    def _panels(self, field: str | None, at: Mapping[str, int] | None, range: Sequence[float] | None) -> list[Panel]:
+        """Returns what to draw, on rank 0."""
         from halocline.plots import panels, planes, reports
 
         panels.matplotlib()
         if field is not None and field not in self._inner:
             raise UsageError(f"there is no field '{field}'; there are: {', '.join(self._inner)}")
-        names = list(self._inner) if field is None else [field]
-        parts = [self._plane(name, at) for name in names]
-        if self._comm is not None and self._comm.Get_rank() != 0:
-            return None
+        parts = [self._plane(name, at) for name in (self._inner if field is None else [field])]
+        if not self._is_first:
+            return []
         drawn = [planes.panel_of_plane(one, planes.scale_of([one], range)) for one in parts]
-        return panels.figure_of(drawn if field is not None else drawn + reports.panels_of(self.report))
+        return drawn if field is not None else drawn + reports.panels_of(self.report)
 
     def _plane(self, field: str, at: Mapping[str, int] | None) -> Plane:
         """Gathers the samples of all ranks on the first one."""

@@ -11,23 +11,15 @@ import pathlib
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from halocline import _arrays, _c, _mpi, command, launcher
 from halocline.command import ALONG_AXES
 from halocline.errors import UnavailableError, UsageError
 from halocline.grid import Grid, Sides
+from halocline.problem import Problem, word_of
 from halocline.result import Result
-
-
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    """The text of a problem file; errors call it `name`. Built-in problems and files need none: their names and paths
-    will do."""
-
-    text: str
-    name: str = "text"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +62,8 @@ class _Request:
             raise UsageError(f"a problem is a name, the path of a file or a Problem, not {problem!r}")
         if isinstance(problem, str) and "\n" in problem:
             raise UsageError("a text of several lines is neither a name nor a path; give halocline.Problem(text)")
+        if "initial" in options and not isinstance(options["initial"], (str, list, tuple)):
+            raise UsageError("initial= takes the path of a .npy file, as 'u=u.npy'; arrays= takes arrays, as {'u': u}")
         words = [(name, word) for name, value in options.items() if value is not None for word in _words(name, value)]
         self._options = (_c.Option * len(words))()
         for number, (name, word) in enumerate(words):
@@ -129,8 +123,8 @@ def solve(
     fields begin with their values and get the result. ("start", array) and ("result", array) do one of these. Fields
     without an array get one of the library that `like` names. Time and sweeps begin at 0, also where an array is the
     result of an earlier solve; a checkpoint goes on. parameters: instead of the problem's values.
-    ranks: starts so many, by the command, from a process that is no rank itself; the result's arrays are NumPy's, of
-    the whole domain. Ranks may be more than cores.
+    ranks: starts so many, by the command, from a process that is no rank itself; all arrays are of the whole domain,
+    and the result's are NumPy's. Ranks may be more than cores.
     progress: True for a bar (by tqdm, on rank 0), or a function that is called with a Progress on rank 0.
     Options are those of the command by their names in docs/options.md: sweeps=100, norm="max", tolerance=1e-6,
     precision="f32", output=["u.npy", "u.png"], verify=True, sums=["u"], probes=["u@80,96"]. Words and the report have x
@@ -141,13 +135,13 @@ def solve(
     """
     given = parameters or {}
     arrays = {} if arrays is None else arrays
+    if not isinstance(arrays, Mapping):
+        raise UsageError("arrays= takes a dictionary, as {'u': u}")
     if ranks is not None:
-        if grid is not None or comm is not None or len(arrays) or progress:
-            raise UsageError(
-                "ranks= starts a run of its own; leave grid=, comm=, arrays= and progress= out. Fields begin with "
-                "files by initial='u=u.npy'"
-            )
-        return _solve_on(ranks, problem, given, options)
+        if grid is not None or comm is not None or progress:
+            raise UsageError("ranks= starts a run of its own; leave grid=, comm= and progress= out")
+        return _solve_on(ranks, problem, arrays, given, options)
+    options.setdefault("precision", _precision_of(arrays))
     if grid is None:
         world = _mpi.communicator(comm)
         described = check(problem, ranks=world.Get_size(), parameters=given, **options)
@@ -174,24 +168,21 @@ def _solve(
     progress: bool | Callable[[Progress], None],
     options: Mapping[str, Any],
 ) -> Result:
-    if not isinstance(arrays, Mapping):
-        raise UsageError("arrays= takes a dictionary, as {'u': u}")
-    known = [*described["fields"], *described["coefficients"]]
-    for name in arrays:
-        if name not in known:
-            raise UsageError(f"the problem has no field or coefficient '{name}'; it has: {', '.join(known)}")
-    uses = {name: one if isinstance(one, tuple) else ("both", one) for name, one in arrays.items()}
+    _check_names(arrays, [*described["fields"], *described["coefficients"]])
+    uses = [(name, *_use_and_array(one)) for name, one in arrays.items()]
     own = tuple(one.stop - one.start for one in grid.owned)
     dtype = "float32" if described["precision"] == "f32" else "float64"
+    results = {name: array for name, use, array in uses if name in described["fields"] and use != "start"}
     for name in described["fields"]:
-        if name not in uses:
-            uses[name] = ("result", _arrays.zeros(own, 0, dtype, like))
+        if name not in results:
+            results[name] = _arrays.zeros(own, 0, dtype, like)
+            uses.append((name, "result", results[name]))
 
     calls = _Calls(grid, progress)
     outcome = _c.SolveResult()
     with contextlib.ExitStack() as ends:
         fields = (_c.SolveArray * len(uses))()
-        for number, (name, (use, array)) in enumerate(uses.items()):
+        for number, (name, use, array) in enumerate(uses):
             field = _field(grid, name, array, own)
             ends.callback(_c.interface().field_destroy, field)
             fields[number] = _c.SolveArray(name.encode(), field, use.encode())
@@ -208,9 +199,35 @@ def _solve(
             _c.solver().solve(grid._handle, request.c, outcome)
     text, report = grid._comm.bcast((outcome.report, outcome.json))
     calls.raise_what_ended_the_run()  # now that no other rank waits for this one
-    results = {name: uses[name][1] for name in described["fields"] if uses[name][0] != "start"}
+    results = {name: results[name] for name in described["fields"]}  # in the problem's order
     inner = {name: array if tuple(array.shape) == own else array[grid.inner] for name, array in results.items()}
     return Result(text.decode(), json.loads(report), results, inner, grid.owned, dict(described), grid._comm)
+
+
+def _use_and_array(given: Any) -> tuple[str, Any]:
+    return given if isinstance(given, tuple) else ("both", given)
+
+
+def _check_names(arrays: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in arrays:
+        if name not in known:
+            raise UsageError(f"the problem has no field or coefficient '{name}'; it has: {', '.join(known)}")
+
+
+def _precision_of(arrays: Mapping[str, Any]) -> str | None:
+    """Returns that of all arrays; None without arrays."""
+    layouts = {name: _arrays.described(_use_and_array(one)[1], f"array '{name}'")[1] for name, one in arrays.items()}
+    for name, layout in layouts.items():
+        if layout.type not in ("<f4", "<f8"):
+            raise UsageError(f"array '{name}' has values of type {layout.type}; a solve takes float32 or float64")
+    for name, layout in layouts.items():
+        first = next(iter(layouts))
+        if layout.type != layouts[first].type:
+            raise UsageError(
+                f"array '{first}' has values of type {layouts[first].type}, '{name}' of {layout.type}; "
+                "a solve has one precision"
+            )
+    return {"<f4": "f32", "<f8": "f64"}[layouts[next(iter(layouts))].type] if layouts else None
 
 
 #: Flags of the command that are not the option's name.
@@ -224,38 +241,54 @@ _FLAGS = {
 
 
 def _solve_on(
-    ranks: int, problem: str | Problem, parameters: Mapping[str, float], options: Mapping[str, Any]
+    ranks: int,
+    problem: str | Problem,
+    arrays: Mapping[str, Any],
+    parameters: Mapping[str, float],
+    options: Mapping[str, Any],
 ) -> Result:
     """Runs the command, and reads what it wrote."""
     import numpy
 
     launcher.refuse_ranks()
+    options = {"precision": _precision_of(arrays), **options}
     described = check(problem, ranks=ranks, parameters=parameters, **options)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    _check_names(arrays, [*described["fields"], *described["coefficients"]])
+    uses = {name: _use_and_array(one) for name, one in arrays.items()}
+    with tempfile.TemporaryDirectory() as text:
+        folder = pathlib.Path(text)
         words = [f"--set={one}={value!r}" for one, value in parameters.items()]
         for option, value in options.items():
             flag = "--" + _FLAGS.get(option, option).replace("_", "-")
             for word in [] if value is None or value is False else _words(option, value):
                 words.append(flag if value is True else f"{flag}={word}")
         words += [f"--output={field}={folder / field}.npy" for field in described["fields"]]
-        if isinstance(problem, Problem):
-            file = folder / f"{problem.name}.toml"
-            file.write_text(problem.text, encoding="utf-8")
-            problem = str(file)
-        report = command.report_of("solve", problem, *words, ranks=ranks)
+        for name, (use, array) in uses.items():
+            if name in described["coefficients"]:
+                raise UsageError(f"'{name}' is a coefficient: with ranks= the problem has to name a file of it")
+            if not isinstance(array, numpy.ndarray) or array.shape != described["cells"]:
+                raise UsageError(
+                    f"array '{name}' is a {type(array).__name__} of shape {array.shape}; with ranks= it has to be "
+                    f"NumPy's, of the whole domain {described['cells']}"
+                )
+            if use != "result":
+                numpy.save(folder / f"start-{name}.npy", array)
+                words.append(f"--initial={name}={folder / f'start-{name}.npy'}")
+        report = command.report_of("solve", word_of(problem, folder), *words, ranks=ranks)
         # With output_every there is one of each time, with its number in the name.
         pattern = "{}-*.npy" if options.get("output_every") else "{}.npy"
         files = {field: sorted(folder.glob(pattern.format(field))) for field in described["fields"]}
-        arrays = {field: numpy.load(several[-1]) for field, several in files.items()}
+        results = {field: numpy.load(several[-1]) for field, several in files.items()}
+    for name, (use, array) in uses.items():
+        if use != "start":
+            array[...] = results[name]
+            results[name] = array
     whole = tuple(slice(0, count) for count in described["cells"])
-    return Result(report.text, dict(report), arrays, arrays, whole, described)
+    return Result(report.text, dict(report), results, results, whole, described)
 
 
 def _field(grid: Grid, name: str, array: Any, own: tuple[int, ...]) -> _c.Handle:
     address, layout = _arrays.described(array, f"array '{name}'")
-    if layout.type not in ("<f4", "<f8"):
-        raise UsageError(f"array '{name}' has values of type {layout.type}; a solve takes float32 or float64")
     if layout.on_gpu:
         _arrays.finish_work_on(array)
     none: Sides = tuple((0, 0) for _ in own)

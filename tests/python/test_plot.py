@@ -237,6 +237,15 @@ def test_a_page_needs_no_other_file(files, tmp_path):
     assert (tmp_path / "again.html").read_text() == (tmp_path / "page.html").read_text()
 
 
+def test_a_result_is_a_page(tmp_path):
+    result = hc.solve(WAVE, backend="cpu")
+    path = WORLD.bcast(tmp_path / "run.html")
+    result.save_page(path)
+    if WORLD.rank == 0:
+        page = Page(path.read_text())
+        assert page.headings == ["still"] and page.pictures == 2 + len(reports.panels_of(result.report))
+
+
 def test_the_command_draws(files, tmp_path):
     (tmp_path / "u.npy").write_bytes((files / "u-000004.npy").read_bytes())
     run = [sys.executable, "-m", "halocline", "plot"]
@@ -261,6 +270,8 @@ def test_the_command_draws(files, tmp_path):
         (["u.npy", "other.json", "--output", "u.gif"], "'other.json' ends in none of .npy"),
         (["u.npy", "w.npy", "--output", "u.gif"], "one field of u, w"),
         (["u.npy", "--fps", "0", "--output", "u.gif"], "--fps 0"),
+        (["u.npy", "--fps", "5"], "only a film has frames"),
+        (["solve.json", "--range", "0,1"], "--range is for fields"),
         (["four.npy"], "1 to 3 axes"),
     ],
 )

@@ -73,7 +73,8 @@ def test_own_arrays_start_and_get_the_result():
     assert second.checksum == whole.checksum and second["u"] is part
     np.testing.assert_array_equal(part, whole["u"] if own(grid) == whole["u"].shape else part)
     third = hc.solve("laplace", grid=grid, arrays={"u": ("start", u)}, backend="cpu", sweeps=8)
-    assert len(third) == 0 and third.checksum == whole.checksum
+    np.testing.assert_array_equal(third["u"], part)
+    assert third["u"].shape == part.shape and third.checksum == whole.checksum
     assert u[0, 0] == 0  # a halo cell
 
 
@@ -189,6 +190,12 @@ def test_progress_is_told_and_its_exceptions_end_the_run():
         assert not seen
 
 
+def test_the_end_is_told():
+    told = []
+    hc.solve(DECAY, backend="cpu", progress=told.append)
+    assert [(at.sweep, at.sweeps, at.norm) for at in told] == ([(3, 3, 912 / 8)] if WORLD.rank == 0 else [])
+
+
 def test_a_bar_needs_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(hc.UnavailableError, match="pip install tqdm"):
@@ -266,10 +273,17 @@ def test_one_process_starts_ranks(as_no_rank, tmp_path):  # noqa: F811
     )
     np.testing.assert_array_equal(every["u"], np.load(tmp_path / "u-000003.npy"))
     assert every.norms[0, 1] == 912 * 0.25
+    u = np.ones((10, 12), np.float32)
+    ones = hc.solve(DECAY, ranks=2, backend="cpu", arrays={"u": u})
+    assert ones["u"] is u and u.dtype == np.float32 and (u == 0.125).all()
+    still = hc.solve(DECAY, ranks=2, backend="cpu", arrays={"u": ("start", u)})
+    assert (u == 0.125).all() and (still["u"] == 0.125 / 8).all()
     with pytest.raises(hc.UsageError, match="leave grid="):
         hc.solve(DECAY, ranks=2, comm=MPI.COMM_SELF)
     with pytest.raises(hc.UsageError, match="ranks"):
         hc.solve(DECAY, ranks=10**6)
+    with pytest.raises(hc.UsageError, match="of the whole domain .10, 12."):
+        hc.solve(DECAY, ranks=2, arrays={"u": np.zeros(3)})
 
 
 def test_mistakes_are_told():
@@ -281,6 +295,11 @@ def test_mistakes_are_told():
         hc.solve(DECAY, swepes=3)
     with pytest.raises(hc.UsageError, match="no field or coefficient 'w'; it has: u"):
         hc.solve(DECAY, arrays={"w": np.zeros(3)})
+    with pytest.raises(hc.UsageError, match="initial= takes the path.*arrays="):
+        hc.solve(DECAY, initial=np.zeros((10, 12)))
+    mixed = {"u": np.zeros((4, 4), np.float32), "v": np.zeros((4, 4))}
+    with pytest.raises(hc.UsageError, match="'u' has values of type <f4, 'v' of <f8; a solve has one precision"):
+        hc.solve("gray_scott", arrays=mixed)
     with pytest.raises(hc.UsageError, match="has shape .3,.; this rank's part"):
         hc.solve(DECAY, arrays={"u": np.zeros(3)})
     grid = hc.Grid((10, 12))

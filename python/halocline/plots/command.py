@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--range", metavar="MIN,MAX", type=_range, help="values at the ends of the colours [default: the field's]"
     )
-    parser.add_argument("--fps", metavar="N", type=float, default=10.0, help="frames of a film a second [default: 10]")
+    parser.add_argument("--fps", metavar="N", type=float, help="frames of a film a second [default: 10]")
     return parser
 
 
@@ -85,12 +85,22 @@ def run(words: Sequence[str]) -> None:
         options.output,
         {"field": options.field, "at": options.slice, "range": options.range},
     )
-    if not 0 < options.fps <= 1000:
+    is_film = output is not None and output.suffix in sources.FILMS
+    if options.fps is not None and not is_film:
+        raise UsageError(
+            f"--fps {options.fps:g}: only a film has frames; --output names one: {', '.join(sources.FILMS)}"
+        )
+    frames_per_second = 10.0 if options.fps is None else options.fps
+    if not 0 < frames_per_second <= 1000:
         raise UsageError(f"--fps {options.fps:g}: a film has more than 0 and at most 1000 frames a second")
+    if not any(file.suffix in sources.FIELDS for file in files):
+        for flag, value in (("--field", options.field), ("--slice", options.slice), ("--range", options.range)):
+            if value is not None:
+                raise UsageError(f"{flag} is for fields, but none of the files has one")
     if output is None and options.html is None:
         output = files[0].with_name(files[0].stem + "-plot.png")
-    if output is not None and output.suffix in sources.FILMS:
-        frames = sources.save_film(files, output, **chosen, frames_per_second=options.fps)
+    if output is not None and is_film:
+        frames = sources.save_film(files, output, **chosen, frames_per_second=frames_per_second)
         print(f"{output}: {frames} frames")
         if options.html is None:
             return

@@ -76,7 +76,8 @@ def _draw_plane(axes: Any, plane: Plane, scale: Scale) -> None:
     )  # fmt: skip
     axes.set_xlabel(_axis_label(space, x))
     axes.set_ylabel(_axis_label(space, y))
-    colour_bar(axes, image)
+    if numpy.isfinite(values).any():
+        colour_bar(axes, image)
 
 
 def _draw_curve(axes: Any, plane: Plane, scale: Scale) -> None:

@@ -49,7 +49,7 @@ def _bars(title: str, labels: Sequence[str], stacks: Mapping[str, Sequence[float
                 axes.bar_label(bars, fmt="%.4g", padding=3, fontsize="small")
         axes.margins(x=0.12)
         axes.set_yticks(range(len(labels)), labels)
-        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_ylim(max(len(labels), FEWEST_BARS) - 0.5, -0.5)
         axes.set_xlabel(unit)
         if len(stacks) > 1:
             _legend_below(axes)
@@ -57,8 +57,12 @@ def _bars(title: str, labels: Sequence[str], stacks: Mapping[str, Sequence[float
     return Panel(title, draw, _height_of_bars(len(labels)))
 
 
+#: A panel has room for so many bars, so that a single one is no block.
+FEWEST_BARS = 4
+
+
 def _height_of_bars(count: int) -> float:
-    return 1.5 + 0.35 * count
+    return 1.5 + 0.35 * max(count, FEWEST_BARS)
 
 
 def _seen(stacks: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:

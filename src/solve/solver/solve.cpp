@@ -71,7 +71,9 @@ class SolveRun {
   SolveResult end();
 
   solver::RunState start() const;
+  bool tells_progress() const;
   solver::Runner::AfterSweep progress();
+  void tell_progress(std::int64_t sweeps, const solver::Stopping& stopping);
   void check_arrays() const;
   void copy_to_arrays();
   void note_files_not_read();
@@ -87,7 +89,7 @@ class SolveRun {
   const SolveOptions& options_;
   const problem::ProblemText& problem_;
   Case case_;
-  Clock::time_point begun_ = Clock::now();
+  Clock::time_point begun_ = Clock::now(), sweeps_begun_, told_;  // told: of the last progress
   solver::Target target_;
   stencil::SweepOptions sweep_options_;
   std::optional<machine::KeepDenormals> keep_denormals_;
@@ -261,6 +263,7 @@ void SolveRun::run_sweeps() {
                                 run_pauses_->pauses(chosen_.execution.sweeps_per_pass));
   result_.schedule = chosen_.execution.schedule->name();
   result_.halos_by_sweeps = chosen_.execution.schedule->halos_by_sweeps(*chosen_.runner);
+  if (tells_progress()) tell_progress(done.sweeps, *stopping);
   last_level_ = done.level;
   const solver::Level& last = chosen_.runner->levels()[last_level_];
   run_pauses_->finish(done.sweeps, last);
@@ -279,26 +282,31 @@ void SolveRun::run_sweeps() {
   note_end(*stopping);
 }
 
+bool SolveRun::tells_progress() const {
+  return communicator_.rank() == 0 && options_.on_progress != nullptr;
+}
+
 /// Returns the call that reports progress on rank 0, at most twice a second.
 solver::Runner::AfterSweep SolveRun::progress() {
-  if (communicator_.rank() != 0 || options_.on_progress == nullptr)
-    return [](std::int64_t, const solver::Stopping&) {};
-  const auto now = Clock::now();
-  return [this, begun = now, reported = now](std::int64_t sweep,
-                                             const solver::Stopping& stopping) mutable {
-    if (seconds_since(reported) < 0.5) return;
-    reported = Clock::now();
-    const double seconds = seconds_since(begun);
-    options_.on_progress({.sweep = sweep + 1,
-                          .sweeps = case_.sweeps,
-                          .first = start().sweep,
-                          .norm = stopping.history().empty()
-                                      ? std::nullopt
-                                      : std::optional(stopping.history().back().second),
-                          .seconds = seconds,
-                          .glups = glups_of(sweep + 1 - start().sweep, seconds),
-                          .saved = run_pauses_->saved()});
+  if (!tells_progress()) return [](std::int64_t, const solver::Stopping&) {};
+  sweeps_begun_ = told_ = Clock::now();
+  return [this](std::int64_t sweep, const solver::Stopping& stopping) {
+    if (seconds_since(told_) >= 0.5) tell_progress(sweep + 1, stopping);
   };
+}
+
+void SolveRun::tell_progress(std::int64_t sweeps, const solver::Stopping& stopping) {
+  told_ = Clock::now();
+  const double seconds = seconds_since(sweeps_begun_);
+  const auto& norms = stopping.history();
+  options_.on_progress(
+      {.sweep = sweeps,
+       .sweeps = case_.sweeps,
+       .first = start().sweep,
+       .norm = norms.empty() ? std::nullopt : std::optional(norms.back().second),
+       .seconds = seconds,
+       .glups = glups_of(sweeps - start().sweep, seconds),
+       .saved = run_pauses_->saved()});
 }
 
 double SolveRun::glups_of(std::int64_t sweeps, double seconds) const {
