@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over memory by several sweeps on GPUs: the bits, norms and ends of sweeps one by one.
+// Passes over memory by several sweeps: the bits, norms and ends of sweeps one by one.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "grid/text.hpp"
 #include "solver/trial_of_passes.hpp"
+#include "stencil/cpu/tile_walk.hpp"
 #include "support/caught.hpp"
 #include "support/exchange_cases.hpp"
 #include "support/memories.hpp"
@@ -64,7 +65,7 @@ boundary = { outside = 0 }
 [fields.u_old]
 initial = "noise()"
 [coefficients]
-c = { value = "0.1 + 0.05*x*y" }
+c = { value = "0.1 + 0.01*x*y" }
 [update]
 u = "2*u - u_old + c*(u[-1,0] + u[1,0] + u[0,-1] + u[0,1] - 4*u)"
 u_old = "u"
@@ -242,6 +243,7 @@ struct Course {
   /// So many cells along the axes that there are, and what parts of `ranks` ranks need.
   Extents cells(std::int64_t x, std::int64_t y, std::int64_t z) const {
     const std::int64_t parts = least() * ranks();
+    if (axes == 1) return {parts + x};
     return axes == 2 ? Extents{parts + x, parts + y} : Extents{parts + x, parts + y, parts + z};
   }
   std::int64_t least() const { return 2 * sweeps_per_pass; }
@@ -290,6 +292,7 @@ SolveResult expect_the_same(const SolveOptions& options, const Communicator& on 
 std::vector<Extents> process_grids_for(const Extents& cells, std::int64_t least) {
   std::vector<Extents> all;
   const auto fits = [&](int axis, std::int64_t parts) { return cells[axis] / parts >= least; };
+  if (cells.axes() == 1) return fits(0, ranks()) ? std::vector{Extents{ranks()}} : all;
   for (std::int64_t x = 1; x <= ranks(); ++x)
     for (std::int64_t y = 1; x * y <= ranks(); ++y) {
       const std::int64_t z = ranks() / (x * y);
@@ -375,10 +378,9 @@ TEST_P(Passes, HaveTheBitsOfSingleSweeps) {
 }
 
 // Each sweep of a pass is the last one once.
-TEST_P(Passes, StopAfterAnySweep) {
-  const Course& course = GetParam();
-  SolveOptions options = course.options(course.cells(30, 11, 3), course.axes == 2 ? 60 : 30);
-  options.backend = "cuda";
+void expect_stops_after_any_sweep(const Course& course, const std::string& backend) {
+  SolveOptions options = course.options(course.cells(30, 11, 3), course.axes == 3 ? 30 : 60);
+  options.backend = backend;
   options.sweeps_per_pass = course.sweeps_per_pass;
   options.tolerance = 0;
   const auto history = solved_one_by_one(options).norm_history;
@@ -389,6 +391,8 @@ TEST_P(Passes, StopAfterAnySweep) {
     if (!all_well()) return;
   }
 }
+
+TEST_P(Passes, StopAfterAnySweep) { expect_stops_after_any_sweep(GetParam(), "cuda"); }
 
 // Spot checks repeat as many sweeps as a pass has. They pause at the end of a batch, too.
 TEST(PassesOfAll, AreCheckedWhole) {
@@ -409,14 +413,11 @@ TEST(PassesOfAll, AreCheckedWhole) {
 // The first run compiles the kernels, unless they are at hand, the second one finds them. Fields
 // move to deeper halos on several ranks, and to more levels where a field follows another. Files
 // and checks are due within all parts of the run.
-TEST_P(Passes, AreTriedDuringARun) {
-  const Course& course = GetParam();
-  const std::string name = course.name;
-  if (name != "laplace" && name != "wave" && name != "tide") GTEST_SKIP() << "as the others";
+void expect_tried_during_a_run(const Course& course, const std::string& backend) {
   const std::int64_t least = 32;
   SolveOptions options = course.options({least * ranks() + 30, least * ranks() + 11}, 150);
-  options.backend = "cuda";
-  if (ranks() > 1) options.transport = "peer";
+  options.backend = backend;
+  if (ranks() > 1 && backend == "cuda") options.transport = "peer";
   options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
   options.tuning_seconds = 1e-4;
   options.norm_every = 7;
@@ -445,6 +446,15 @@ TEST_P(Passes, AreTriedDuringARun) {
     EXPECT_GT(result.spot_checks->cells, 0);
   }
   rules = before;
+}
+
+bool has_trial(const std::string& name) {
+  return name == "laplace" || name == "wave" || name == "tide";
+}
+
+TEST_P(Passes, AreTriedDuringARun) {
+  if (!has_trial(GetParam().name)) GTEST_SKIP() << "as the others";
+  expect_tried_during_a_run(GetParam(), "cuda");
 }
 
 TEST(PassesOfAll, AreNotedWhereTheyEndEarly) {
@@ -499,18 +509,95 @@ TEST(PassesOfAll, AreRefusedWithTheReason) {
               says(ErrorKind::unavailable, "sides of field 'u' of y and of z change"));
 }
 
-TEST(PassesOfAll, AreSingleSweepsOnTheHost) {
-  SolveOptions options = small("laplace", {40, 40}, 10);
+class HostPasses : public testing::TestWithParam<Course> {
+ protected:
+  void TearDown() override { stencil::cpu::TileWalk::most_bytes = 0; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Problems, HostPasses, testing::ValuesIn(those_with_turn([] {
+                           std::vector<Course> all = courses;
+                           all.push_back({"line", "heat", 5, Precision::f64, 1});
+                           all.push_back({"far_line", "advection", 7, Precision::f32, 1});
+                           return all;
+                         }())),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+// Tiles as wide as the part or as narrow as they may be, rows that fill vectors or do not, threads,
+// vectors of each width, and all that the same test of GPUs varies.
+TEST_P(HostPasses, HaveTheBitsOfSingleSweeps) {
+  const Course& course = GetParam();
+  const std::vector<std::string> levels = stencil::simd_levels();
+  Random random(2);
+  for (int trial = 0; trial < (course.axes == 3 ? 3 : 6); ++trial) {
+    const bool is_large = course.axes == 2 && trial == 0;  // enough for threads
+    const Extents cells =
+        course.cells(random.between(0, 150),
+                     random.between(is_large ? 250 : 0, is_large ? 260 : 60), random.between(0, 8));
+    SolveOptions options = course.options(cells, random.between(1, is_large ? 25 : 60));
+    options.backend = "cpu";
+    options.sweeps_per_pass = random.between(2, course.sweeps_per_pass);
+    options.schedule = random.once_in(2) ? "sequential" : "overlap";
+    options.threads = static_cast<int>(random.between(1, 3));
+    options.simd = levels[static_cast<std::size_t>(
+        random.between(0, static_cast<std::int64_t>(levels.size()) - 1))];
+    options.norm_every = random.once_in(3) ? 1 : random.between(1, 20);
+    stencil::cpu::TileWalk::most_bytes = random.once_in(3) ? 0 : random.between(1, 200'000);
+    auto grids = process_grids_for(cells, 2 * course.least());
+    if (grids.empty() || random.once_in(2))
+      grids = process_grids_for(cells, course.least());
+    else
+      options.halo_depth = 2 * course.sweeps_per_pass;
+    options.process_grid = grids[static_cast<std::size_t>(
+        random.between(0, static_cast<std::int64_t>(grids.size()) - 1))];
+    if (ranks() > 1) options.transport = random.once_in(2) ? "shared" : "mpi";
+    SCOPED_TRACE(fmt::format(
+        "cells {}, {} sweeps by {}, norm every {}, process grid {}, depth {}, {} {}, {} threads, "
+        "{}, "
+        "tiles of {} bytes",
+        grid::text_of(cells), *options.sweeps, options.sweeps_per_pass, *options.norm_every,
+        grid::text_of(options.process_grid), options.halo_depth, options.schedule,
+        options.transport, options.threads, options.simd, stencil::cpu::TileWalk::most_bytes));
+    const SetVariable check("HALOCLINE_CHECK_HALOS", trial % 2 == 0 ? "0" : "1");
+    const SolveResult result = expect_the_same(options);
+    if (*options.sweeps > 2 * options.sweeps_per_pass) {
+      EXPECT_GT(result.sweeps_in_passes, 0);
+    }
+    if (!all_well()) return;
+  }
+}
+
+TEST_P(HostPasses, StopAfterAnySweep) { expect_stops_after_any_sweep(GetParam(), "cpu"); }
+
+TEST_P(HostPasses, AreTriedDuringARun) {
+  if (!has_trial(GetParam().name)) GTEST_SKIP() << "as the others";
+  expect_tried_during_a_run(GetParam(), "cpu");
+}
+
+// Tiles add up squares in an order of their own.
+TEST(HostPassesOfAll, HaveL2NormsWithinRounding) {
+  SolveOptions options = Course{"", "laplace", 8}.options({150, 130}, 40);
   options.backend = "cpu";
-  options.sweeps_per_pass = 4;
+  options.norm = Norm::l2;
+  options.sweeps_per_pass = 1;
+  const SolveResult expected = solve(world(), options);
+  options.sweeps_per_pass = 8;
+  stencil::cpu::TileWalk::most_bytes = 50'000;
   const SolveResult result = solve(world(), options);
-  EXPECT_EQ(result.sweeps_per_pass, 1);
-  EXPECT_EQ(result.sweeps_in_passes, 0);
-  options.sweeps_per_pass = SolveOptions::automatic_sweeps_per_pass;
-  const SolveResult tried = solve(world(), options);
-  EXPECT_EQ(tried.checksum, result.checksum);
-  EXPECT_EQ(tried.sweeps_per_pass, 1);
-  EXPECT_THAT(tried.notes, testing::Not(testing::Contains(testing::HasSubstr("pass"))));
+  stencil::cpu::TileWalk::most_bytes = 0;
+  ASSERT_EQ(result.norm_history.size(), expected.norm_history.size());
+  for (std::size_t i = 0; i < expected.norm_history.size(); ++i)
+    EXPECT_NEAR(result.norm_history[i].second, expected.norm_history[i].second,
+                1e-6 * expected.norm_history[i].second);
+  EXPECT_EQ(result.checksum, expected.checksum);
+}
+
+TEST(HostPassesOfAll, AreRefusedWithTheReason) {
+  SolveOptions options = small("laplace", {40, 40}, 10);
+  options.sweeps_per_pass = 4;
+  options.backend = "reference";
+  EXPECT_THAT(caught([&] { solve(world(), options); }),
+              says(ErrorKind::unavailable, "backend reference makes one sweep at a time"));
+  options.backend = "cpu";
   options.sweeps_per_pass = 17;
   EXPECT_THAT(caught([&] { solve(world(), options); }), says(ErrorKind::usage, "1 to 16"));
 }

@@ -363,12 +363,10 @@ void require_same(const Communicator& communicator, const std::string& what,
 // Gathered, not reduced: MPI_SUM may add in another order each time, and the norm must not depend
 // on it. 8 bytes from each rank.
 struct NonblockingAllReduce::Pending {
-  explicit Pending(const Communicator& c)
-      : communicator(c), all(static_cast<std::size_t>(c.size())) {}
+  explicit Pending(const Communicator& c) : communicator(c) {}
   Communicator communicator;
-  std::vector<double> all;
+  std::vector<double> mine, all, reduced;  // all: rank by rank
   Kind kind = Kind::max;
-  double mine = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   bool in_flight = false;
 };
@@ -381,26 +379,36 @@ NonblockingAllReduce::~NonblockingAllReduce() {
   if (pending_->in_flight) keep_for_mpi(std::move(pending_));
 }
 
-void NonblockingAllReduce::start(Kind kind, double value) {
+void NonblockingAllReduce::start(Kind kind, std::span<const double> values) {
   Pending& p = *pending_;
   p.kind = kind;
-  p.mine = value;
+  p.mine.assign(values.begin(), values.end());
+  p.all.resize(values.size() * static_cast<std::size_t>(p.communicator.size()));
+  const int count = checked_cast<int>(values.size());
   State& state = p.communicator.state();
   const Span span(state.recorder(), Phase::reduce, "norm, start");
-  check(
-      MPI_Iallgather(&p.mine, 1, MPI_DOUBLE, p.all.data(), 1, MPI_DOUBLE, state.all(), &p.request),
-      "MPI_Iallgather");
+  check(MPI_Iallgather(p.mine.data(), count, MPI_DOUBLE, p.all.data(), count, MPI_DOUBLE,
+                       state.all(), &p.request),
+        "MPI_Iallgather");
   p.in_flight = true;
 }
 
-double NonblockingAllReduce::finish() {
+const std::vector<double>& NonblockingAllReduce::finish_all() {
   Pending& p = *pending_;
   wait_all(p.communicator.state(), {&p.request, 1},
            {.site = "norm, wait", .phase = Phase::reduce, .missing = [] {
               return std::string("every rank's norm");
             }});
   p.in_flight = false;
-  return p.kind == Kind::max ? largest(p.all) : in_order(p.all);
+  const std::size_t count = p.mine.size();
+  p.reduced.resize(count);
+  std::vector<double> of_ranks(p.all.size() / count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
+      of_ranks[rank] = p.all[rank * count + i];
+    p.reduced[i] = p.kind == Kind::max ? largest(of_ranks) : in_order(of_ranks);
+  }
+  return p.reduced;
 }
 
 bool NonblockingAllReduce::in_flight() const { return pending_->in_flight; }

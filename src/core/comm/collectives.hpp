@@ -93,9 +93,12 @@ class NonblockingAllReduce {
   NonblockingAllReduce(const NonblockingAllReduce&) = delete;
   NonblockingAllReduce& operator=(const NonblockingAllReduce&) = delete;
 
-  void start(Kind kind, double value);
-  /// Returns the maximum, or the sum in order of rank. Blocks, at most for the wait limit.
-  double finish();
+  void start(Kind kind, double value) { start(kind, {&value, 1}); }
+  /// Of several values each; as many on every rank.
+  void start(Kind kind, std::span<const double> values);
+  /// Returns the maxima, or the sums in order of rank. Blocks, at most for the wait limit.
+  const std::vector<double>& finish_all();
+  double finish() { return finish_all()[0]; }
   bool in_flight() const;
 
  private:

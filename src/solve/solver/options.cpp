@@ -309,9 +309,8 @@ std::vector<Option> rows_of_how() {
            "--sweeps-per-pass",
            "N|auto",
            group,
-           "on GPUs, over two or three axes: up to N sweeps, at most 16, in one\n"
-           "pass over memory; auto: tried during a run, and kept if faster\n"
-           "[default: auto]",
+           "up to N sweeps, at most 16, in one pass over memory; auto: tried\n"
+           "during a run, and kept if faster [default: auto]",
            {read_sweeps_per_pass, of<&S::sweeps_per_pass>().json, of<&S::sweeps_per_pass>().take}},
           {"proofs", "--proofs", "FILE", group,
            "file with the results of probe jobs\n[default: in the user's cache]", of<&S::proofs>(),

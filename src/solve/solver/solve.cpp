@@ -137,7 +137,7 @@ SolveResult SolveRun::end() {
 void SolveRun::choose_target() {
   target_ = solver::choose_target(communicator_, options_, notes_, &case_);
   comm::together(communicator_, [&] {
-    if (target_.gpu && options_.sweeps_per_pass > 1) take_passes();
+    if (options_.sweeps_per_pass > 1) take_passes();
     const Grid grid(communicator_, case_.grid);
     solver::check_memory(communicator_, case_, grid, target_);
     solver::check_memory_of_one_rank(communicator_, case_, grid, target_, options_);
@@ -299,14 +299,13 @@ void SolveRun::tell_progress(std::int64_t sweeps, const solver::Stopping& stoppi
   told_ = Clock::now();
   const double seconds = seconds_since(sweeps_begun_);
   const auto& norms = stopping.history();
-  options_.on_progress(
-      {.sweep = sweeps,
-       .sweeps = case_.sweeps,
-       .first = start().sweep,
-       .norm = norms.empty() ? std::nullopt : std::optional(norms.back().second),
-       .seconds = seconds,
-       .glups = glups_of(sweeps - start().sweep, seconds),
-       .saved = run_pauses_->saved()});
+  options_.on_progress({.sweep = sweeps,
+                        .sweeps = case_.sweeps,
+                        .first = start().sweep,
+                        .norm = norms.empty() ? std::nullopt : std::optional(norms.back().second),
+                        .seconds = seconds,
+                        .glups = glups_of(sweeps - start().sweep, seconds),
+                        .saved = run_pauses_->saved()});
 }
 
 double SolveRun::glups_of(std::int64_t sweeps, double seconds) const {

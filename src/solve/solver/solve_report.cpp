@@ -282,8 +282,8 @@ void add_writing(Report& report, const SolveResult& result) {
 
 void add_pictures(Report& report, const SolveResult& result) {
   Table table = json_table("pictures", {"path", "field", "map", "least", "largest"});
-  for (const auto& [path, field, map, least, largest, text] : result.pictures) {
-    table.add({path, field, map, least, largest});
+  for (const auto& [path, field, map, least, most, text] : result.pictures) {
+    table.add({path, field, map, least, most});
     report.add_text("picture", fmt::format("{}: {}", path, text));
   }
   report.add_table(std::move(table));

@@ -109,10 +109,10 @@ bool TrialOfPasses::may_begin(double seconds, std::int64_t sweeps) {
   if (seconds < trial_seconds_ || sweeps < fewest_sweeps_of_trial || left < rules.worth_a_trial)
     return false;
   if (compilation_.valid()) return is_ready(compilation_);
-  const auto have_kernels = [backend = parts_.target.backend, gpu = parts_.target.gpu->gpu,
+  const auto have_kernels = [backend = parts_.target.backend, gpu = parts_.target.gpu,
                              model = with_passes_.model,
                              options = parts_.sweep_options](Compiling compiling) {
-    device::use(gpu);
+    if (gpu) device::use(gpu->gpu);
     return backend->has_passes_at_hand(*model, options, compiling);
   };
   if (!std::exchange(has_looked_, true)) {

@@ -63,8 +63,7 @@ void check_pass(const Pass& pass, const problem::Model& model, SweptBy by, Strea
   if (stream.is_host() == (by == SweptBy::gpu))
     fail(by == SweptBy::gpu ? "a sweep on a GPU was given the host's stream"
                             : "a sweep on the host was given a GPU's stream");
-  if (pass.sweeps < 1 || pass.sweeps > most_sweeps_of_pass ||
-      (pass.sweeps > 1 && by == SweptBy::host))
+  if (pass.sweeps < 1 || pass.sweeps > most_sweeps_of_pass)
     fail("a pass cannot be one of {} sweeps", pass.sweeps);
   if (pass.norms.kind != Norm::none && pass.norms.sum == nullptr && pass.norms.parts == nullptr)
     fail("a sweep with a norm has no destination for it");

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "field/cells.hpp"
-#include "field/elements.hpp"
 #include "problem/ghost.hpp"
 
 namespace halocline::stencil {
@@ -23,31 +22,6 @@ Box owned_and_beyond(const Model& model, const FieldShape& shape) {
     if (model.periodic[static_cast<std::size_t>(axis)]) continue;
     if (box.lower[axis] == 0) box.lower[axis] = held.lower[axis];
     if (box.upper[axis] == model.cells[axis]) box.upper[axis] = held.upper[axis];
-  }
-  return box;
-}
-
-/// The cells of a box beyond a side, without those that later sides fill. A deep halo has more of
-/// them than a sweep reads; those may have no cell that mirrors them.
-Box ghosts_in(Box box, const Model& model, std::size_t field, int axis, int end) {
-  const auto a = static_cast<std::size_t>(axis);
-  const bool is_outside = model.fields[field].sides[2 * a + static_cast<std::size_t>(end)]->kind ==
-                          BoundaryKind::outside;
-  const problem::Reach& reach = model.fields[field].reach;
-  if (end == 0) {
-    box.upper[axis] = std::min<std::int64_t>(box.upper[axis], 0);
-    if (!is_outside) box.lower[axis] = std::max<std::int64_t>(box.lower[axis], -reach.lower[a]);
-  } else {
-    const std::int64_t cells = model.cells[axis];
-    box.lower[axis] = std::max(box.lower[axis], cells);
-    if (!is_outside) box.upper[axis] = std::min(box.upper[axis], cells + reach.upper[a]);
-  }
-  for (int later = axis + 1; later < model.axes; ++later) {
-    const auto side = 2 * static_cast<std::size_t>(later);
-    if (model.fields[field].sides[side])
-      box.lower[later] = std::max<std::int64_t>(box.lower[later], 0);
-    if (model.fields[field].sides[side + 1])
-      box.upper[later] = std::min(box.upper[later], model.cells[later]);
   }
   return box;
 }
@@ -91,6 +65,63 @@ void RuleValues::evaluate() {
   for (std::size_t i = 0; i < count_; ++i) values_[i] = interpreter_.value(rule_.values[i]);
 }
 
+// A deep halo has more of them than a sweep reads; those may have no cell that mirrors them.
+Box ghosts_in(Box box, const Model& model, std::size_t field, int axis, int end) {
+  const auto a = static_cast<std::size_t>(axis);
+  const bool is_outside = model.fields[field].sides[2 * a + static_cast<std::size_t>(end)]->kind ==
+                          BoundaryKind::outside;
+  const problem::Reach& reach = model.fields[field].reach;
+  if (end == 0) {
+    box.upper[axis] = std::min<std::int64_t>(box.upper[axis], 0);
+    if (!is_outside) box.lower[axis] = std::max<std::int64_t>(box.lower[axis], -reach.lower[a]);
+  } else {
+    const std::int64_t cells = model.cells[axis];
+    box.lower[axis] = std::max(box.lower[axis], cells);
+    if (!is_outside) box.upper[axis] = std::min(box.upper[axis], cells + reach.upper[a]);
+  }
+  for (int later = axis + 1; later < model.axes; ++later) {
+    const auto side = 2 * static_cast<std::size_t>(later);
+    if (model.fields[field].sides[side])
+      box.lower[later] = std::max<std::int64_t>(box.lower[later], 0);
+    if (model.fields[field].sides[side + 1])
+      box.upper[later] = std::min(box.upper[later], model.cells[later]);
+  }
+  return box;
+}
+
+void fill_ghosts(const Model& model, std::size_t field, int axis, int end, const Box& box,
+                 const GhostCells& cells, double time) {
+  if (box.empty()) return;
+  const SideRule& rule =
+      *model.fields[field]
+           .sides[2 * static_cast<std::size_t>(axis) + static_cast<std::size_t>(end)];
+  const bool is_constant = values_of(rule.kind) > 0 && model.tree.is_constant(rule.values[0]);
+  RuleValues values(model, rule, axis, end, time);
+  const std::int64_t count = model.cells[axis];
+  const double spacing = model.spacing[static_cast<std::size_t>(axis)];
+  const auto fill = [&]<class Real>(Real) {
+    const BrickView<Real> view{reinterpret_cast<Real*>(cells.first), cells.origin, cells.places};
+    for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
+      for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
+        for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) {
+          const Int3 at{x, y, z};
+          const std::int64_t k = end == 0 ? -at[axis] : at[axis] - count + 1;
+          Int3 from = at;
+          from[axis] = end == 0 ? k - 1 : count - k;
+          const double h = static_cast<double>(2 * k - 1) * spacing;
+          const auto terms =
+              problem::ghost_terms<Real>(rule.kind, values.at(at).data(), is_constant, h);
+          view(x, y, z) =
+              ghost(rule.kind, terms,
+                    rule.kind == BoundaryKind::outside ? Real(0) : view(from.x, from.y, from.z));
+        }
+  };
+  if (cells.element_bytes == sizeof(float))
+    fill(float());
+  else
+    fill(double());
+}
+
 Ghosts::Ghosts(const Model& model, const Grid& grid, const FieldShape& shape) : model_(model) {
   const std::array<Box, 2> around{owned_and_beyond(model, shape), shape.held()};
   for (std::size_t f = 0; f < model.fields.size(); ++f)
@@ -112,30 +143,11 @@ void Ghosts::fill_fixed(Fields level) const {
 }
 
 void Ghosts::fill(const Side& side, Fields level, double time, Beside beside) const {
-  const Box& box = side.beside(beside);
-  if (box.empty()) return;
-  const SideRule& rule = *side.rule;
-  const bool is_constant = values_of(rule.kind) > 0 && model_.tree.is_constant(rule.values[0]);
-  RuleValues values(model_, rule, side.axis, side.end, time);
-  const std::int64_t cells = model_.cells[side.axis];
-  const double spacing = model_.spacing[static_cast<std::size_t>(side.axis)];
-  field::with_real(level[side.field], [&]<class Real>() {
-    const BrickView<Real> view = field::cells_of<Real>(level[side.field]);
-    for (std::int64_t z = box.lower.z; z < box.upper.z; ++z)
-      for (std::int64_t y = box.lower.y; y < box.upper.y; ++y)
-        for (std::int64_t x = box.lower.x; x < box.upper.x; ++x) {
-          const Int3 at{x, y, z};
-          const std::int64_t k = side.end == 0 ? -at[side.axis] : at[side.axis] - cells + 1;
-          Int3 from = at;
-          from[side.axis] = side.end == 0 ? k - 1 : cells - k;
-          const double h = static_cast<double>(2 * k - 1) * spacing;
-          const auto terms =
-              problem::ghost_terms<Real>(rule.kind, values.at(at).data(), is_constant, h);
-          view(x, y, z) =
-              ghost(rule.kind, terms,
-                    rule.kind == BoundaryKind::outside ? Real(0) : view(from.x, from.y, from.z));
-        }
-  });
+  const FieldStorage& field = level[side.field];
+  fill_ghosts(model_, side.field, side.axis, side.end, side.beside(beside),
+              {field.first_owned(), field.shape().owned.lower, field::places_of(field),
+               field.shape().element_bytes},
+              time);
 }
 
 std::unique_ptr<ChangingGhosts> make_host_ghosts(const Ghosts& ghosts) {

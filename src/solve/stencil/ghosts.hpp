@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include <halocline/brick_view.hpp>
 #include <halocline/grid.hpp>
 #include <halocline/stream.hpp>
 
@@ -37,6 +38,22 @@ class RuleValues {
   bool are_constant_ = false;
   std::array<double, 3> values_{};
 };
+
+/// Returns the cells of a box beyond a side that a field's rule there fills: those that later sides
+/// fill are not among them.
+Box ghosts_in(Box box, const problem::Model& model, std::size_t field, int axis, int end);
+
+/// Cells of a field: the address of one, and how to reach others.
+struct GhostCells {
+  std::byte* first;
+  Int3 origin;
+  Bricks places;
+  std::int64_t element_bytes;
+};
+
+/// Writes those ghosts beyond a side that are in `box`, for a sweep at `time`.
+void fill_ghosts(const problem::Model& model, std::size_t field, int axis, int end, const Box& box,
+                 const GhostCells& cells, double time);
 
 /// The ghost cells of a rank: the sides of x, then those of y, then those of z, each over all cells
 /// that the rank holds, halo and earlier ghosts included. So fields are the same for every process

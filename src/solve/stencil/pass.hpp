@@ -53,8 +53,9 @@ struct PassNorms {
   /// Sweeps with a norm: number `first`, counted from the pass's first, and every `every`-th after
   /// it.
   std::int64_t first = 0, every = 1;
-  /// Destination of the norm of a pass of one sweep, in the backend's memory. Accumulates, so that
-  /// several regions make one norm. A GPU needs a second launch for it.
+  /// Destination of the norm of a pass of one sweep, in the backend's memory; on the host of as
+  /// many norms as the pass has sweeps. Accumulates, so that several regions make one norm. A GPU
+  /// needs a second launch for it.
   double* sum = nullptr;
   /// On a GPU, instead: destination of the partial norms of the last sweep, for a later pass to
   /// reduce. Of a pass over memory by several sweeps: those of every sweep, whether it has a norm

@@ -179,8 +179,8 @@ std::optional<std::string> Runner::no_graphs_because() const {
 }
 
 std::optional<std::string> Runner::no_passes_because() const {
-  if (!parts_.target.gpu)
-    return fmt::format("backend {} makes one sweep at a time", parts_.target.backend->name());
+  if (auto why_not = solver::no_passes_because(case_, *parts_.target.backend)) return why_not;
+  if (!parts_.target.gpu) return std::nullopt;
   if (needs_progress()) return "the host moves its halos";
   if (!norms_stay_) return "MPI reduces norms";
   return std::nullopt;
@@ -207,6 +207,8 @@ void Runner::limit_passes() {
 std::unique_ptr<Stopping> Runner::stopping_for(const Case& the_case, const RunState& start,
                                                std::int64_t sweeps_per_pass) const {
   const Stream stream = parts_.target.stream();
+  if (stream.is_host() && sweeps_per_pass > 1)
+    return make_pass_stopping(parts_.communicator, the_case, start, sweeps_per_pass);
   if (!norms_stay_) return make_mpi_stopping(parts_.communicator, the_case, start, stream);
   return make_gpu_stopping({.communicator = parts_.communicator,
                             .the_case = the_case,

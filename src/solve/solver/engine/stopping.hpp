@@ -18,8 +18,8 @@
 namespace halocline::solver {
 
 /// Collects the norms of a run and decides when it stops. By then later sweeps may have begun: one
-/// on the host, up to two batches on GPUs, where they do nothing. The result remains, since later
-/// sweeps overwrote only its input.
+/// single sweep on the host, up to two batches on GPUs, where they do nothing. The result remains,
+/// since later sweeps overwrote only its input.
 class Stopping {
  public:
   /// For a run that begins at `start`, where a norm may have ended it.
@@ -82,6 +82,11 @@ class Stopping {
 /// before sweep k+2 begins, never earlier, so that every rank decides at the same sweep.
 std::unique_ptr<Stopping> make_mpi_stopping(const Communicator& communicator, const Case& the_case,
                                             const RunState& start, Stream stream);
+
+/// Of passes by several sweeps on the host: all-reduces the norms of a pass together, and decides
+/// before the next one, which overwrites what the pass read.
+std::unique_ptr<Stopping> make_pass_stopping(const Communicator& communicator, const Case& the_case,
+                                             const RunState& start, std::int64_t sweeps_per_pass);
 
 struct GpuStoppingParts {
   const Communicator& communicator;

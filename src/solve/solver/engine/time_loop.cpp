@@ -37,7 +37,8 @@ class NeverStopping final : public Stopping {
  public:
   NeverStopping(const Case& the_case, const RunState& start, stencil::Sweep& sweep)
       : Stopping(the_case, start), sweep_(sweep) {}
-  void begin(stencil::Pass& pass, Stream) override {
+  void begin(stencil::Pass& pass, Stream stream) override {
+    if (stream.is_host()) return;  // without norms
     pass.norms = norms_of(pass);
     pass.norms.parts = sweep_.room_for_partial_norms();
   }

@@ -47,11 +47,14 @@ Caches find_caches() {
   try {
     // sysconf is not enough: on AMD processors glibc 2.36 reports the sum over the socket
     // (320 MiB on an EPYC 9004 whose cores see 32).
+    const std::string all = "/sys/devices/system/cpu/cpu0/cache/";
     for (const char* index : {"index3", "index2"}) {
-      const std::string folder = std::string("/sys/devices/system/cpu/cpu0/cache/") + index;
+      const std::string folder = all + index;
       const std::int64_t bytes = bytes_of(line_of(folder + "/size"));
       const int sharing = std::max(1, count_listed(line_of(folder + "/shared_cpu_list")));
-      if (bytes > 0) return {bytes, sharing, std::max(1, processors / sharing)};
+      if (bytes > 0)
+        return {bytes, sharing, std::max(1, processors / sharing),
+                bytes_of(line_of(all + "index2/size"))};
     }
   } catch (const std::exception&) {
     // Treat text that cannot be parsed as missing.

@@ -11,6 +11,8 @@ struct Caches {
   std::int64_t bytes = 0;  ///< of one cache; 0 if not known
   int processors = 1;      ///< that share one cache
   int count = 1;           ///< of caches
+  /// Of a processor's second-level cache; 0 if not known.
+  std::int64_t second_level_bytes = 0;
 };
 
 /// Returns the caches of this machine; asks the operating system once.

@@ -24,6 +24,8 @@ struct Block {
   std::vector<Corner> out;  ///< fields
   Box cells;                ///< in global coordinates
   double time = 0;          ///< t
+  /// Of the kernel, which keeps it from block to block. Each thread has blocks of its own.
+  mutable std::shared_ptr<void> memory{};
 
   Int3 extent() const { return cells.extent(); }
 };

@@ -382,11 +382,9 @@ AlignedArray<Real> aligned_array(std::size_t count) {
 template <class Real>
 class Machine {
  public:
-  Machine(const problem::Model& model, const Tape& tape, const Block& block, Stores stores)
+  Machine(const problem::Model& model, const Tape& tape)
       : model_(model),
         tape_(tape),
-        block_(block),
-        stores_(stores),
         registers_(aligned_array<Real>((tape.registers + 1) * register_cells)),
         numbers_(tape.numbers.begin(), tape.numbers.end()),
         number_rows_(aligned_array<Real>((numbers_.size() + 1) * row_cells)),
@@ -398,8 +396,10 @@ class Machine {
                   numbers_[i]);
   }
 
-  void run(BlockNorm& norm) {
-    const Int3 count = block_.extent();
+  void run(const Block& block, Stores stores, BlockNorm& norm) {
+    block_ = &block;
+    stores_ = stores;
+    const Int3 count = block.extent();
     for (std::int64_t z = 0; z < count.z; ++z)
       for (std::int64_t y = 0; y < count.y; y += most_rows) {
         at_ = {0, y, z};
@@ -428,7 +428,7 @@ class Machine {
   /// added up must not depend on the neighbouring rows.
   std::int64_t cells_to_alignment() const {
     constexpr std::int64_t line = 64 / std::int64_t{sizeof(Real)};
-    const Corner& out = block_.out[tape_.outputs[0].field];
+    const Corner& out = block_->out[tape_.outputs[0].field];
     if (out.step.y % line != 0 || out.step.z % line != 0) return row_cells;
     const auto address = reinterpret_cast<std::uintptr_t>(cell(out, at_)) / sizeof(Real);
     const std::int64_t beyond = static_cast<std::int64_t>(address) % line;
@@ -438,7 +438,7 @@ class Machine {
   void begin_rows(BlockNorm& norm) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const auto& [symbol, offset] = tape_.accesses[i];
-      const Corner& corner = block_.in[symbol];
+      const Corner& corner = block_->in[symbol];
       cells_[i] = cell(corner, at_ + Int3{offset[0], offset[1], offset[2]});
     }
     for (std::int64_t row = 0; row < extent_.rows; ++row) {
@@ -452,7 +452,7 @@ class Machine {
   }
 
   problem::CellPosition place(std::int64_t row) const {
-    return {model_, block_.cells.lower + at_ + Int3{0, row, 0}, block_.time};
+    return {model_, block_->cells.lower + at_ + Int3{0, row, 0}, block_->time};
   }
 
   void run_tile(BlockNorm& norm) {
@@ -502,7 +502,7 @@ class Machine {
         return {&row_values_[operand.index], std::ssize(tape_.rows), true};
       case Operand::Kind::cells:
         return {cells_[operand.index] + at_.x,
-                block_.in[tape_.accesses[operand.index].symbol].step.y, false};
+                block_->in[tape_.accesses[operand.index].symbol].step.y, false};
       default:
         return {registers_.get() + operand.index * register_cells, row_cells, false};
     }
@@ -522,7 +522,7 @@ class Machine {
     const RowsOf<const Real> values = rows_of(source(output.from));
     if (norm.kind != Norm::none && model_.is_in_norm(output.field))
       add_to_norm(output.field, values, norm);
-    const Corner& out = block_.out[output.field];
+    const Corner& out = block_->out[output.field];
     for (std::int64_t row = 0; row < extent_.rows; ++row)
       copy_out(values.row(row), cell_to_write(out, at_) + row * out.step.y, extent_.cells, stores_);
   }
@@ -537,7 +537,7 @@ class Machine {
   }
 
   RowsOf<const Real> cells_of(std::size_t field) const {
-    return {cell(block_.in[field], at_), block_.in[field].step.y};
+    return {cell(block_->in[field], at_), block_->in[field].step.y};
   }
 
   void add_to_norm(std::size_t field, const RowsOf<const Real>& values, BlockNorm& norm) const {
@@ -553,8 +553,8 @@ class Machine {
 
   const problem::Model& model_;
   const Tape& tape_;
-  const Block& block_;
-  Stores stores_;
+  const Block* block_ = nullptr;
+  Stores stores_ = Stores::cached;
   AlignedArray<Real> registers_;  // the tape's, and one more
   std::vector<Real> numbers_;
   AlignedArray<Real> number_rows_;  // as long as a row of a tile
@@ -571,7 +571,8 @@ class TileKernel final : public Kernel {
   explicit TileKernel(const problem::Model& model) : model_(model), tape_(tape_of(model)) {}
 
   void update(const Block& block, Stores stores, BlockNorm& norm) const override {
-    Machine<Real>(model_, tape_, block, stores).run(norm);
+    if (!block.memory) block.memory = std::make_shared<Machine<Real>>(model_, tape_);
+    static_cast<Machine<Real>*>(block.memory.get())->run(block, stores, norm);
   }
 
  private:
