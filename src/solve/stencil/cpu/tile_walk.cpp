@@ -11,7 +11,7 @@
 namespace halocline::stencil::cpu {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
+constexpr std::int64_t bytes_of_line = 64;
 
 /// Cells of a box between two layers.
 Box between(Box box, int axis, std::int64_t from, std::int64_t to) {
@@ -71,8 +71,8 @@ std::int64_t layers_in_buffer(const problem::Model& model, std::int64_t step) {
   return layers_behind(model) + model.reach().upper[model.axes - 1] + 2 * step;
 }
 
-/// Returns the step of a walk: the rows or planes that kernels update side by side. 16 rows are 10
-/// % slower for gray_scott in fp64 on 2048^2 cells, whose tiles are narrower then.
+/// Returns the step of a walk: the rows or planes that kernels update side by side. By 16 rows
+/// gray_scott in fp64 on 2048^2 cells, whose tiles are narrower then, is a tenth slower.
 std::int64_t step_of(const problem::Model& model) {
   constexpr std::int64_t steps[] = {2048, 8, 4};
   const HaloWidths reach = model.reach();
@@ -85,7 +85,7 @@ std::int64_t step_of(const problem::Model& model) {
 WalkShape shape_of_walk(const problem::Model& model, std::int64_t sweeps, const Box& region,
                         std::int64_t cache_bytes) {
   const HaloWidths reach = model.reach();
-  const std::int64_t line = line_bytes / model.element_bytes();
+  const std::int64_t line = bytes_of_line / model.element_bytes();
   WalkShape best{.step = step_of(model), .tile = region.extent()};
   if (model.axes == 1) return best;
   const std::int64_t layer_cells =
@@ -162,7 +162,7 @@ void TileWalk::begin() {
 /// beyond the cells that count comes from cells that do not count, or have no meaning.
 void TileWalk::choose_cells() {
   const HaloWidths reach = model_.reach();
-  const std::int64_t sweeps = pass_->sweeps, line = line_bytes / model_.element_bytes();
+  const std::int64_t sweeps = pass_->sweeps, line = bytes_of_line / model_.element_bytes();
   Box held = pass_->in[0].shape().held();
   for (const FieldStorage& coefficient : pass_->coefficients)
     held = intersect(held, coefficient.shape().held());
@@ -192,7 +192,7 @@ void TileWalk::choose_cells() {
 /// mostly do, and rows are an odd number of lines apart, so that they are in different sets of a
 /// cache.
 void TileWalk::make_buffers() {
-  const std::int64_t element = model_.element_bytes(), line = line_bytes / element;
+  const std::int64_t element = model_.element_bytes(), line = bytes_of_line / element;
   capacity_ = layers_in_buffer(model_, step_);
   lead_ = (line - (tile_.lower.x - stored_.lower.x) % line) % line;
   Int3 cells = stored_.extent();
