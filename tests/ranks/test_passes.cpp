@@ -233,6 +233,20 @@ sweeps = 40
 norm = "max"
 )toml";
 
+// No neighbours at all.
+constexpr const char* alone_text = R"toml(
+axes = 2
+cells = [40, 40]
+[fields.u]
+initial = "noise()"
+boundary = "periodic"
+[update]
+u = "0.5*u + 0.1"
+[stop]
+sweeps = 40
+norm = "max"
+)toml";
+
 struct Course {
   const char* name;
   const char* problem;  ///< a name, or a text
@@ -516,6 +530,7 @@ class HostPasses : public testing::TestWithParam<Course> {
 
 INSTANTIATE_TEST_SUITE_P(Problems, HostPasses, testing::ValuesIn(those_with_turn([] {
                            std::vector<Course> all = courses;
+                           all.push_back({"alone", alone_text, 4});
                            all.push_back({"line", "heat", 5, Precision::f64, 1});
                            all.push_back({"far_line", "advection", 7, Precision::f32, 1});
                            return all;

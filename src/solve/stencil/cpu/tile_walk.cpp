@@ -194,7 +194,7 @@ void TileWalk::choose_cells() {
 void TileWalk::make_buffers() {
   const std::int64_t element = model_.element_bytes(), line = bytes_of_line / element;
   capacity_ = layers_in_buffer(model_, step_);
-  lead_ = (line - (tile_.lower.x - stored_.lower.x) % line) % line;
+  lead_ = axis_ == 0 ? 0 : (line - (tile_.lower.x - stored_.lower.x) % line) % line;
   Int3 cells = stored_.extent();
   cells[axis_] = capacity_;
   const std::int64_t lines = (lead_ + cells.x + line - 1) / line;
@@ -251,15 +251,15 @@ void TileWalk::make_room(std::int64_t level, std::int64_t end) {
   Stage& stage = stages_[static_cast<std::size_t>(level)];
   if (end - stage.first <= capacity_) return;
   const std::int64_t kept = std::max(stage.first, stage.front - behind_);
-  const std::int64_t element = model_.element_bytes(), stride = strides_[axis_];
+  const std::int64_t layers = stage.front - kept, cells = layers * strides_[axis_] - lead_;
   for (std::size_t f = 0; f < model_.fields.size(); ++f) {
-    if (model_.fields[f].follows) continue;
+    if (model_.fields[f].follows || layers == 0) continue;
     Int3 at = stored_.lower;
     at[axis_] = stage.first;
     std::byte* const to = in_buffer(f, level, at).cell;
     at[axis_] = kept;
     std::memmove(to, in_buffer(f, level, at).cell,
-                 static_cast<std::size_t>((stage.front - kept) * stride * element));
+                 static_cast<std::size_t>(cells * model_.element_bytes()));
   }
   stage.first = kept;
 }
