@@ -241,6 +241,8 @@ def test_settings_that_keep_ranks_from_starting_or_from_shared_memory(mpi):
     if is_open_mpi or report["facts"]["mpi_settings"].get("device") == "ch4:ucx":
         finding = found(report, f"do not start with {name}={value}", "broken")
         assert f"unset {name}" in finding["do"] and "UCX_LOG_LEVEL" not in finding["do"]
+    if not is_open_mpi and dict(path(report, "mpi")["us"])[8] < 3:
+        return  # UCX took shared memory by itself, and doctor calls nothing slow that is not
     finding = found(report, "does not use shared memory", "slow")
     assert f"{detour} is '{way}'" in finding["seen"] and "8 bytes" in finding["seen"]
     assert f"unset {detour}" in finding["do"]

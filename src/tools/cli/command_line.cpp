@@ -43,8 +43,7 @@ const char* other_examples =
     "  halocline bench step --cells 4096x4096 --ranks 1,2      # how sweeps scale\n"
     "  halocline plan star7 --cells 512x512x512 --ranks 8      # what a run will cost\n"
     "  halocline doctor                                        # what works here, what to change\n"
-    "  halocline plot u.npy                                    # a picture, by the Python "
-    "package\n";
+    "  halocline plot u.npy                                    # a picture (Python package)\n";
 
 /// An option of the table, as the user wrote it.
 struct GivenOption {

@@ -91,8 +91,10 @@ class CpuSweep final : public Sweep {
   void make_passes(const SweepOptions& options) override {
     options_.sweeps_per_pass = options.sweeps_per_pass;
   }
-  std::int64_t sweeps_in_pass(std::int64_t most, const Pass&) const override {
-    return std::min(most, options_.sweeps_per_pass);
+  /// Buffers have rows of adjacent cells, and so has what goes into them.
+  std::int64_t sweeps_in_pass(std::int64_t most, const Pass& pass) const override {
+    const bool is_strided = &kernel_for(pass) == kernels_.strided.get();
+    return is_strided ? 1 : std::min(most, options_.sweeps_per_pass);
   }
 
   std::string_view simd() const override { return kernels_.level; }
