@@ -109,8 +109,9 @@ def change_some_cells(pid, least_bytes):
 def test_a_wrong_bit_ends_a_run_without_more_files(tmp_path):
     cells = 2048 * 2048
     with started("solve", "laplace", "--cells", "2048x2048", "--sweeps", "1000000000", "--norm", "none",
-                 "--verify-every", "3", "--backend", "cpu", "--output", "u.npy", "--checkpoint", "saved",
-                 "--checkpoint-every", "40", "--json", "report.json", cwd=tmp_path) as job:
+                 "--sweeps-per-pass", "1", "--verify-every", "3", "--backend", "cpu", "--output", "u.npy",
+                 "--checkpoint", "saved", "--checkpoint-every", "40", "--json", "report.json",
+                 cwd=tmp_path) as job:
         wait_for(lambda: len(checkpoints(tmp_path / "saved")) == 2)
         for _ in range(100):  # between the two sweeps that the check compares
             if job.child.poll() is not None:

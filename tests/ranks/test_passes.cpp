@@ -65,7 +65,7 @@ boundary = { outside = 0 }
 [fields.u_old]
 initial = "noise()"
 [coefficients]
-c = { value = "0.1 + 0.01*x*y" }
+c = { value = "0.1 + 0.3*x*y/(1 + x*y)" }
 [update]
 u = "2*u - u_old + c*(u[-1,0] + u[1,0] + u[0,-1] + u[0,1] - 4*u)"
 u_old = "u"
