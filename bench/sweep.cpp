@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -159,14 +160,17 @@ void run_case(const Options& options, const Case& c) {
                           copy_between(levels[0][0], levels[1][0], options.threads, copy_streamed)};
   std::vector<std::unique_ptr<stencil::Sweep>> sweeps;
   const bool has_compiled = stencil::compiled_formula_of(model).has_value();
+  const std::map<stencil::Formulas, std::string> names{{stencil::Formulas::automatic, "sweep"},
+                                                       {stencil::Formulas::compiled, "compiled"},
+                                                       {stencil::Formulas::interpreted,
+                                                        "interpreted"}};
   for (const stencil::Formulas formulas :
-       {stencil::Formulas::compiled_where_possible, stencil::Formulas::interpreted}) {
-    const bool is_interpreted = formulas == stencil::Formulas::interpreted;
-    if (!is_interpreted && !has_compiled) continue;
+       {stencil::Formulas::automatic, stencil::Formulas::compiled, stencil::Formulas::interpreted}) {
+    if (formulas == stencil::Formulas::automatic && !has_compiled) continue;
     sweeps.push_back(stencil::find_backend("cpu").make(
         model, {.threads = options.threads, .simd = options.simd, .formulas = formulas}));
     works.push_back(
-        {fmt::format("{}, {}", is_interpreted ? "interpreted" : "sweep", sweeps.back()->simd()),
+        {fmt::format("{}, {}", names.at(formulas), sweeps.back()->simd()),
          [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
            double norm_sum = 0;
            const std::size_t next = (level + 1) % levels.size();

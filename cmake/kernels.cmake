@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the sources of the sweep kernels in as texts, for formulas that are compiled when the
-# program runs: sets halocline_kernels_source.
+# program runs: sets halocline_kernels_source, a list.
 
 # Sets `result` to the source that #include "NAME" finds; empty for a header of others.
 function(halocline_kernel_file result name)
@@ -31,6 +31,26 @@ function(halocline_included result name)
   set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
+# For CPUs, as one text.
+set(headers)
+halocline_included(headers stencil/cpu/text/rows.hpp)
+list(REVERSE headers)  # what is included comes first
+set(halocline_rows_text "")
+foreach(name IN LISTS headers)
+  halocline_kernel_file(file "${name}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(READ "${file}" text)
+  string(REGEX REPLACE "#(pragma once|include \"[^\"]*\")[^\n]*\n" "" text "${text}")
+  string(APPEND halocline_rows_text "${text}")
+endforeach()
+set(halocline_kernels_source "${halocline_generated}/src/cpu_text.cpp")
+configure_file(cmake/cpu_text.cpp.in "${halocline_kernels_source}" @ONLY)
+
+if(NOT halocline_cuda)
+  return()
+endif()
+
+# For GPUs, as files.
 set(halocline_kernel_headers)
 halocline_included(halocline_kernel_headers stencil/cuda/text/generated.cuh)
 halocline_included(halocline_kernel_headers stencil/cuda/passes/pass.cuh)
@@ -43,5 +63,6 @@ foreach(name IN LISTS halocline_kernel_headers)
   file(READ "${file}" text)
   string(APPEND halocline_kernel_rows "    {\"${name}\", R\"cuda(${text})cuda\"},\n")
 endforeach()
-set(halocline_kernels_source "${halocline_generated}/src/kernel_headers.cpp")
-configure_file(cmake/kernel_headers.cpp.in "${halocline_kernels_source}" @ONLY)
+set(source "${halocline_generated}/src/kernel_headers.cpp")
+configure_file(cmake/kernel_headers.cpp.in "${source}" @ONLY)
+list(APPEND halocline_kernels_source "${source}")

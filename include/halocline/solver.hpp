@@ -82,6 +82,10 @@ struct SolveOptions {
   std::int64_t sweeps_per_pass = automatic_sweeps_per_pass;
   int threads = 0;            ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";  ///< vector level of the cpu backend
+  /// How the cpu backend computes formulas that are not built in: "compiled" by the C++ compiler of
+  /// the machine, "interpreted", or "auto": compiled where that is at hand from an earlier run, or
+  /// this one is long enough to be worth some seconds. The same bits, but for L2 norms.
+  std::string formulas = "auto";
   /// Seconds that solve() may spend on timing alternatives where process grid, schedule or graph is
   /// open; 0: choose by rule. By default 2 % of the sweeps, at most 2 s.
   std::optional<double> tuning_seconds;

@@ -25,7 +25,7 @@ std::vector<Variant> variants(const std::vector<std::pair<int, std::int64_t>>& t
     }
     for (const auto& [threads, cache] : threads_and_caches)
       for (const std::string& simd : stencil::simd_levels())
-        for (const Formulas formulas : {Formulas::compiled_where_possible, Formulas::interpreted})
+        for (const Formulas formulas : {Formulas::automatic, Formulas::interpreted})
           all.push_back({.backend = backend,
                          .options = {.threads = threads,
                                      .simd = simd,

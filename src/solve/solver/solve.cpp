@@ -155,14 +155,19 @@ void SolveRun::take_passes() {
 }
 
 void SolveRun::choose_execution() {
+  const Int3 part = solver::largest_part(case_, communicator_.size());
   sweep_options_ = {
       .threads = options_.threads > 0 ? options_.threads : machine::default_threads(communicator_),
       .ranks_on_node = communicator_.node_size(),
       .simd = options_.simd,
       .in_bricks = case_.brick.axes() > 0,
+      .formulas = stencil::read_formulas(options_.formulas),
+      .updates_to_come = static_cast<double>(case_.sweeps - start().sweep) *
+                         static_cast<double>(part.x) * static_cast<double>(part.y) *
+                         static_cast<double>(part.z),
       .norms = {case_.norm},
       .sweeps_per_pass = case_.sweeps_per_pass,
-      .largest_part = solver::largest_part(case_, communicator_.size())};
+      .largest_part = part};
   if (case_.norm != Norm::none && case_.norm_every > 1) sweep_options_.norms.push_back(Norm::none);
   keep_denormals_.emplace(sweep_options_.threads);
   stencil::SweepOptions together = sweep_options_;
@@ -203,6 +208,8 @@ void SolveRun::fill() {
   note_passes();
   run_pauses_->open(*chosen_.runner, target_, sweep_options_.threads);
   if (!target_.gpu) note_crowding();
+  if (const std::string why_not = sweep_->not_compiled_because(); !why_not.empty())
+    notes_.add("formulas are interpreted, since they could not be compiled: " + why_not);
   for (const std::string& note : chosen_.runner->notes().all()) notes_.add(note);
 }
 

@@ -124,6 +124,7 @@ WholeGrid whole_grid(const Case& the_case, const Target& target, bool may_use_re
 
 void check_target(const SolveOptions& options) {
   stencil::check_simd(options.simd);
+  stencil::read_formulas(options.formulas);
   if (options.backend == "auto") return;
   const stencil::Backend& backend = stencil::find_backend(options.backend);
   if (options.memory) require_reachable(backend, *options.memory);

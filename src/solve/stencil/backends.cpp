@@ -12,6 +12,7 @@
 #include "stencil/persistent.hpp"
 #include "stencil/reference/backend.hpp"
 #include "stencil/sweep.hpp"
+#include "text/refuse.hpp"
 
 namespace halocline::stencil {
 
@@ -48,6 +49,13 @@ std::span<const Backend* const> backends() {
       &cuda_backend,       //
   };
   return all;
+}
+
+Formulas read_formulas(std::string_view word) {
+  if (word == "auto") return Formulas::automatic;
+  if (word == "compiled") return Formulas::compiled;
+  if (word == "interpreted") return Formulas::interpreted;
+  refuse("option 'formulas' cannot be '{}'; use auto, compiled or interpreted", word);
 }
 
 const Backend& find_backend(std::string_view name) {

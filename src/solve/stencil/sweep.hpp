@@ -44,11 +44,15 @@ class Sweep {
   virtual bool can_wrap(int axis, Fields level, Fields coefficients) const;
   /// Returns how long its formulas took to compile, if they were when it was made.
   virtual double compile_seconds() const { return 0; }
+  /// Returns why its formulas are interpreted, where they should have been compiled; or nothing.
+  virtual std::string not_compiled_because() const { return {}; }
   /// Returns the vector level in use, one of simd_levels(); empty on a GPU.
   virtual std::string_view simd() const { return "scalar"; }
 };
 
-enum class Formulas { compiled_where_possible, interpreted };
+/// How CPUs compute formulas: by what is compiled in, or at hand, and compiled when a run begins that
+/// takes long enough; always compiled where that is possible; always interpreted.
+enum class Formulas { automatic, compiled, interpreted };
 
 struct SweepOptions {
   int threads = 1;        ///< of this rank
@@ -59,8 +63,9 @@ struct SweepOptions {
   /// By the plainest kernel, for benchmarks: on a GPU a thread updates a cell and reads all that it
   /// takes; on CPUs with the first of simd_levels().
   bool plain = false;
-  /// On CPUs. Interpreted: also where a compiled formula is the model's. For tests and benchmarks.
-  Formulas formulas = Formulas::compiled_where_possible;
+  Formulas formulas = Formulas::automatic;
+  /// Of cells, on the rank that has most. What takes long is compiled.
+  double updates_to_come = 0;
   /// Of the sweeps to come, where a kernel is compiled for each; others are when they are asked
   /// for.
   std::vector<Norm> norms = {Norm::none};
@@ -132,6 +137,9 @@ std::span<const Backend* const> backends();
 
 /// Returns the backend of that name. Throws usage, with a list of the backends, for other names.
 const Backend& find_backend(std::string_view name);
+
+/// Reads "auto", "compiled" or "interpreted". Throws usage for other words.
+Formulas read_formulas(std::string_view word);
 
 /// Lists the vector levels that this build and this processor support, narrowest first.
 std::vector<std::string> simd_levels();

@@ -13,6 +13,7 @@
 #include "field/partition.hpp"
 #include "stencil/check.hpp"
 #include "stencil/cpu/caches.hpp"
+#include "stencil/cpu/compiled_kernel.hpp"
 #include "stencil/cpu/gathered.hpp"
 #include "stencil/cpu/kernel.hpp"
 #include "stencil/cpu/tile_walk.hpp"
@@ -56,6 +57,8 @@ class CpuSweep final : public Sweep {
   struct Kernels {
     std::string_view level;
     std::unique_ptr<Kernel> vectors, strided;
+    double compile_seconds = 0;
+    std::string not_compiled_because{};
   };
 
   CpuSweep(Kernels kernels, const problem::Model& model, const SweepOptions& options)
@@ -97,6 +100,8 @@ class CpuSweep final : public Sweep {
     return is_strided ? 1 : std::min(most, options_.sweeps_per_pass);
   }
 
+  double compile_seconds() const override { return kernels_.compile_seconds; }
+  std::string not_compiled_because() const override { return kernels_.not_compiled_because; }
   std::string_view simd() const override { return kernels_.level; }
 
  private:
@@ -340,8 +345,14 @@ std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
   const Level& level = options.plain ? levels().front() : find_level(options.simd);
   CpuSweep::Kernels kernels{
       .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
-  if (options.formulas == Formulas::compiled_where_possible) kernels.vectors = level.make(model);
-  if (!kernels.vectors) kernels.vectors = make_tile_kernel(level.name, model);
+  if (options.formulas == Formulas::automatic) kernels.vectors = level.make(model);
+  if (!kernels.vectors) {
+    kernels.vectors = make_tile_kernel(level.name, model);
+    CompiledKernel compiled = make_compiled_kernel(level.name, model, *kernels.vectors, options);
+    if (compiled.kernel) kernels.vectors = std::move(compiled.kernel);
+    kernels.compile_seconds = compiled.seconds;
+    kernels.not_compiled_because = std::move(compiled.why_not);
+  }
   return std::make_unique<CpuSweep>(std::move(kernels), model, options);
 }
 

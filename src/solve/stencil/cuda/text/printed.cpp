@@ -2,10 +2,7 @@
 #include "stencil/cuda/text/printed.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -44,200 +41,32 @@ constexpr const char* space = "halocline::stencil::cuda";
 // norm; NVRTC takes some seconds for this number: with three functions, 22 on a busy machine.
 constexpr int most_operations_of_persist = 100, operations_of_function = 25;
 
-const char* real_of(const Model& model) {
-  return model.precision == Precision::f32 ? "float" : "double";
-}
-
-/// A number in the source, by its bits.
-std::string literal(double value, Precision precision) {
-  return precision == Precision::f32
-             ? fmt::format("__uint_as_float({:#x}u)",
-                           std::bit_cast<std::uint32_t>(static_cast<float>(value)))
-             : fmt::format("__longlong_as_double({:#x}ll)", std::bit_cast<std::uint64_t>(value));
-}
-
-/// Numbers of nodes, by which a text names them.
-using Numbers = std::map<Ref, int>;
-
-/// Numbers nodes as formulas come to them, operands first: the same for formulas that are alike,
-/// whatever else their trees hold.
-Numbers numbers_of(const Tree& tree, const std::vector<Ref>& formulas) {
-  Numbers numbers;
-  std::vector<Ref> waiting(formulas.rbegin(), formulas.rend());  // sums of many terms are deep
-  while (!waiting.empty()) {
-    const Ref at = waiting.back();
-    const std::size_t before = waiting.size();
-    if (!numbers.contains(at))
-      for (int i = problem::operands_of(tree[at].op); i-- > 0;)
-        if (const Ref operand = tree[at].operands[static_cast<std::size_t>(i)];
-            !numbers.contains(operand))
-          waiting.push_back(operand);
-    if (waiting.size() > before) continue;
-    numbers.emplace(at, static_cast<int>(numbers.size()));
-    waiting.pop_back();
-  }
-  return numbers;
-}
-
-/// Returns those nodes in the order of their numbers.
-std::vector<Ref> in_order(std::vector<Ref> nodes, const Numbers& numbers) {
-  std::sort(nodes.begin(), nodes.end(),
-            [&](Ref a, Ref b) { return numbers.at(a) < numbers.at(b); });
-  return nodes;
-}
-
-/// Returns the constants that are only added, subtracted and multiplied, in the order of their
-/// numbers; none if they are too many for arguments.
-std::vector<Ref> constants_of(const Tree& tree, const std::vector<Ref>& formulas,
-                              const std::vector<Ref>& nodes) {
-  std::set<Ref> others(formulas.begin(), formulas.end());
-  for (const Ref at : nodes) {
-    const Op op = tree[at].op;
-    if (op == Op::add || op == Op::subtract || op == Op::multiply || op == Op::fma) continue;
-    for (int i = 0; i < problem::operands_of(op); ++i)
-      others.insert(tree[at].operands[static_cast<std::size_t>(i)]);
-  }
-  std::vector<Ref> constants;
-  for (const Ref at : nodes)
-    if (tree.is_constant(at) && !others.contains(at)) constants.push_back(at);
-  if (constants.size() > most_constants) constants.clear();
-  return constants;
-}
-
-/// Returns an operation on the variables v0, v1, ... that its operands are.
-std::string operation(const Node& node, const Numbers& numbers) {
-  const auto v = [&](int operand) {
-    return fmt::format("v{}", numbers.at(node.operands[static_cast<std::size_t>(operand)]));
-  };
-  const auto call = [&](const char* name) {
-    return problem::operands_of(node.op) == 1 ? fmt::format("{}({})", name, v(0))
-           : problem::operands_of(node.op) == 2
-               ? fmt::format("{}({}, {})", name, v(0), v(1))
-               : fmt::format("{}({}, {}, {})", name, v(0), v(1), v(2));
-  };
-  const auto between = [&](const char* sign) { return fmt::format("{} {} {}", v(0), sign, v(1)); };
-  const auto truth = [](const std::string& condition) {
-    return fmt::format("{} ? Real(1) : Real(0)", condition);
-  };
-  switch (node.op) {
-    case Op::negate:
-      return "-" + v(0);
-    case Op::abs:
-      return call("absolute");
-    case Op::sqrt:
-      return call("root");
-    case Op::exp:
-      return call("problem::functions::exp");
-    case Op::log:
-      return call("problem::functions::log");
-    case Op::sin:
-      return call("problem::functions::sin");
-    case Op::cos:
-      return call("problem::functions::cos");
-    case Op::tanh:
-      return call("problem::functions::tanh");
-    case Op::pow:
-      return call("problem::functions::pow");
-    case Op::logical_not:
-      return truth(v(0) + " == 0");
-    case Op::add:
-      return between("+");
-    case Op::subtract:
-      return between("-");
-    case Op::multiply:
-      return between("*");
-    case Op::divide:
-      return between("/");
-    case Op::less:
-      return truth(between("<"));
-    case Op::less_equal:
-      return truth(between("<="));
-    case Op::greater:
-      return truth(between(">"));
-    case Op::greater_equal:
-      return truth(between(">="));
-    case Op::equal:
-      return truth(between("=="));
-    case Op::not_equal:
-      return truth(between("!="));
-    case Op::logical_and:
-      return truth(fmt::format("{} != 0 && {} != 0", v(0), v(1)));
-    case Op::logical_or:
-      return truth(fmt::format("{} != 0 || {} != 0", v(0), v(1)));
-    case Op::fma:
-      return call("fused");
-    case Op::select:
-      return fmt::format("{} != 0 ? {} : {}", v(0), v(1), v(2));
-    default:
-      return {};  // a leaf
-  }
-}
-
-/// Returns statements that compute nodes, operands first: v0, v1, ... by their numbers.
-template <class Leaf>
-std::string statements(const Model& model, const std::vector<Ref>& nodes, const Numbers& numbers,
-                       const Leaf& leaf) {
-  std::string all;
-  for (const Ref at : nodes) {
-    const Node& node = model.tree[at];
-    all += fmt::format("    const Real v{} = {};\n", numbers.at(at),
-                       problem::operands_of(node.op) == 0 ? leaf(at) : operation(node, numbers));
-  }
-  return all;
-}
-
-/// Returns the index of the cell at an offset along an axis, as a double; `here` is that of the
-/// cell.
-std::string index_text(const Model& model, const Node& node, const std::string& here) {
-  const std::size_t axis = node.symbol;
-  const std::string at = fmt::format("{} + {}", here, int{node.offset[axis]});
-  return fmt::format("static_cast<double>({})",
-                     model.periodic[axis]
-                         ? fmt::format("folded({}, {})", at, model.cells[static_cast<int>(axis)])
-                         : at);
-}
-/// Returns the coordinate at an index, as a double.
-std::string coordinate_text(const Model& model, std::size_t axis, const std::string& index) {
-  return fmt::format("{} + ({} + 0.5) * {}", literal(model.lower[axis], Precision::f64), index,
-                     literal(model.spacing[axis], Precision::f64));
-}
-
 class UpdatePrinter {
  public:
   UpdatePrinter(const Model& model, std::optional<std::size_t> pushed)
       : model_(model),
         pushed_(pushed),
-        updates_(model.updates()),
-        numbers_(numbers_of(model.tree, updates_)),
-        nodes_(in_order(nodes_of(model.tree, updates_), numbers_)),
-        constants_(constants_of(model.tree, updates_, nodes_)),
-        carried_(carried_along(model.tree, updates_, model.axes - 1)) {
-    find_inputs();
-    for (std::size_t f = 0; f < model.fields.size(); ++f)
-      if (!model.fields[f].follows) operands_.outputs.push_back(f);
-  }
+        update_(model),
+        carried_(carried_along(model.tree, model.updates(), model.axes - 1)) {}
 
   PrintedUpdate print() const {
     const bool carries = model_.axes > 1 && carried_.slots > 0;
-    std::array<double, most_constants> constants{};
-    for (std::size_t c = 0; c < constants_.size(); ++c)
-      constants[c] = model_.tree[constants_[c]].value;
+    const Operands& operands = update_.operands();
     return {
         .source = fmt::format(
-            text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands_.inputs.size()),
-            fmt::arg("outputs", operands_.outputs.size()), fmt::arg("pushed", pushed()),
-            fmt::arg("constants", most_constants), fmt::arg("reads", text_of(reads(nodes_))),
+            text, fmt::arg("real", real_of(model_)), fmt::arg("inputs", operands.inputs.size()),
+            fmt::arg("outputs", operands.outputs.size()), fmt::arg("pushed", pushed()),
+            fmt::arg("constants", most_constants),
+            fmt::arg("reads", text_of(reads(update_.nodes()))),
             fmt::arg("sources", fmt::join(sources(), ", ")),
-            fmt::arg("body", computed(nodes_) + results()),
-            fmt::arg("normed", model_.norm_of.size()),
-            fmt::arg("now", each_normed([this](std::size_t field) { return now(field); })),
-            fmt::arg("before", each_normed([this](std::size_t field) { return access(field); })),
-            fmt::arg("carrying", carries ? carrying() : "")),
-        .operands = operands_,
-        .constants = constants,
+            fmt::arg("body", update_.computed(update_.nodes()) + update_.results()),
+            fmt::arg("normed", model_.norm_of.size()), fmt::arg("now", update_.now()),
+            fmt::arg("before", update_.before()), fmt::arg("carrying", carries ? carrying() : "")),
+        .operands = operands,
+        .constants = update_.constants(),
         .carried = carries ? carried_.slots : 0,
         .carried_steps = carries ? most_steps() : 0,
-        .reads = reads(nodes_),
+        .reads = reads(update_.nodes()),
         .reads_of_step = carries ? reads(carried_.computed) : std::vector<Reads>{},
         .sources = sources()};
   }
@@ -287,18 +116,6 @@ struct Carrying : Printed {{
 }};
 )";
 
-  std::string computed(const std::vector<Ref>& nodes) const {
-    return statements(model_, in_order(nodes, numbers_), numbers_,
-                      [this](Ref at) { return leaf(at); });
-  }
-  std::string results() const {
-    std::string all;
-    for (std::size_t o = 0; o < operands_.outputs.size(); ++o)
-      all += fmt::format("    values[{}] = v{};\n", o,
-                         numbers_.at(model_.fields[operands_.outputs[o]].update));
-    return all;
-  }
-
   int most_steps() const {
     int most = 0;
     for (const CarriedValue& value : carried_.values) most = std::max(most, value.steps);
@@ -307,77 +124,39 @@ struct Carrying : Printed {{
   std::string carrying() const {
     std::string body;
     for (const auto& [node, slot] : carried_.kept)
-      body += fmt::format("    const Real v{} = kept[{}];\n", numbers_.at(node), slot);
-    body += computed(carried_.computed) + results();
+      body += fmt::format("    const Real {} = kept[{}];\n", update_.variable(node), slot);
+    body += update_.computed(carried_.computed) + update_.results();
     for (const CarriedValue& value : carried_.values)
       for (int step = value.steps - 1; step >= 0; --step)
         body += step > 0 ? fmt::format("    kept[{}] = kept[{}];\n", value.first_slot + step,
                                        value.first_slot + step - 1)
-                         : fmt::format("    kept[{}] = v{};\n", value.first_slot,
-                                       numbers_.at(value.leading));
+                         : fmt::format("    kept[{}] = {};\n", value.first_slot,
+                                       update_.variable(value.leading));
     return fmt::format(text_of_carrying, fmt::arg("carried", carried_.slots),
                        fmt::arg("steps_before", carried_.steps_before),
                        fmt::arg("reads", text_of(reads(carried_.computed))),
                        fmt::arg("body", body));
   }
 
-  void find_inputs() {
-    std::set<std::size_t> symbols;
-    for (const Ref node : nodes_)
-      if (const Node& one = model_.tree[node]; one.op == Op::access) symbols.insert(one.symbol);
-    // The norm reads them, too.
-    for (const std::size_t field : model_.norm_of) {
-      symbols.insert(field);
-      if (const auto& follows = model_.fields[field].follows) symbols.insert(*follows);
-    }
-    operands_.inputs = {symbols.begin(), symbols.end()};
-  }
-
-  std::size_t input_of(std::size_t symbol) const {
-    return static_cast<std::size_t>(
-        std::find(operands_.inputs.begin(), operands_.inputs.end(), symbol) -
-        operands_.inputs.begin());
-  }
-  std::string access(std::size_t symbol, const std::array<std::int8_t, 3>& offset = {}) const {
-    return fmt::format("u.template at<{}, {}, {}, {}>()", input_of(symbol), int{offset[0]},
-                       int{offset[1]}, int{offset[2]});
-  }
-  int output_of(std::size_t field) const {
-    const auto output = std::find(operands_.outputs.begin(), operands_.outputs.end(), field);
-    return static_cast<int>(output - operands_.outputs.begin());
-  }
-  /// Returns statements that return a value of the field with that number in the norm.
-  template <class ValueOf>
-  std::string each_normed(const ValueOf& value_of) const {
-    std::string all;
-    for (std::size_t n = 0; n < model_.norm_of.size(); ++n)
-      all += fmt::format("    if constexpr (number == {}) return {};\n", n,
-                         value_of(model_.norm_of[n]));
-    return all;
-  }
-  std::string now(std::size_t field) const {
-    if (const auto& followed = model_.fields[field].follows) return access(*followed);
-    return fmt::format("values[{}]", output_of(field));
-  }
-  int pushed() const { return pushed_ ? output_of(*pushed_) : -1; }
+  int pushed() const { return pushed_ ? update_.output_of(*pushed_) : -1; }
   std::vector<int> sources() const {
     std::vector<int> all;
-    for (const std::size_t symbol : operands_.inputs) {
+    for (const std::size_t symbol : update_.operands().inputs) {
       const bool is_field = symbol < model_.fields.size();
       const auto followed_field = is_field ? model_.fields[symbol].follows : std::nullopt;
       all.push_back(!is_field         ? coefficient
-                    : !followed_field ? output_of(symbol)
-                                      : followed(output_of(*followed_field)));
+                    : !followed_field ? update_.output_of(symbol)
+                                      : followed(update_.output_of(*followed_field)));
     }
     return all;
   }
 
   /// How far nodes read each input.
   std::vector<Reads> reads(const std::vector<Ref>& nodes) const {
-    std::vector<Reads> of_inputs(operands_.inputs.size(), no_reads);
+    std::vector<Reads> of_inputs(update_.operands().inputs.size(), no_reads);
     for (const Ref at : nodes)
       if (const Node& node = model_.tree[at]; node.op == Op::access)
-        include(of_inputs[input_of(node.symbol)], node.offset, model_.axes);
+        include(of_inputs[update_.input_of(node.symbol)], node.offset, model_.axes);
     return of_inputs;
   }
   static std::string text_of(const std::vector<Reads>& all) {
@@ -389,37 +168,10 @@ struct Carrying : Printed {{
     return list;
   }
 
-  std::string leaf(Ref at) const {
-    const Node& node = model_.tree[at];
-    const auto index = [&] {
-      return index_text(model_, node, fmt::format("u.template index<{}>()", node.symbol));
-    };
-    const auto argument = std::find(constants_.begin(), constants_.end(), at);
-    switch (node.op) {
-      case Op::constant:
-        return argument != constants_.end()
-                   ? fmt::format("constants[{}]", argument - constants_.begin())
-                   : literal(node.value, model_.precision);
-      case Op::access:
-        return access(node.symbol, node.offset);
-      case Op::coordinate:
-        return fmt::format("static_cast<Real>({})", coordinate_text(model_, node.symbol, index()));
-      case Op::index:
-        return fmt::format("static_cast<Real>({})", index());
-      case Op::time:
-        return "static_cast<Real>(u.time())";
-      default:
-        return "Real()";  // noise, which is for start values only
-    }
-  }
-
   const Model& model_;
   std::optional<std::size_t> pushed_;
-  std::vector<Ref> updates_;
-  Numbers numbers_;
-  std::vector<Ref> nodes_, constants_;  // in the order of their numbers
+  UpdateText update_;
   Carried carried_;
-  Operands operands_;
 };
 
 /// Prints the values of one rule, at a cell x, y, z and time t.
@@ -431,7 +183,6 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
     const double offset = node.offset[node.symbol];
     const bool is_across = is_at_face && node.symbol == axis;
     const std::array<const char*, 3> here{"x", "y", "z"};
-    const auto index = [&] { return index_text(model, node, here[node.symbol]); };
     switch (node.op) {
       case Op::constant:
         return literal(node.value, Precision::f64);
@@ -439,7 +190,7 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
         return is_across ? literal((is_lower ? model.lower : model.upper)[axis] +
                                        offset * model.spacing[axis],
                                    Precision::f64)
-                         : coordinate_text(model, node.symbol, index());
+                         : coordinate_text(model, node, here[node.symbol]);
       case Op::index:
         return is_across
                    ? literal((is_lower ? -0.5
@@ -447,7 +198,7 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
                                              0.5) +
                                  offset,
                              Precision::f64)
-                   : index();
+                   : index_text(model, node, here[node.symbol]);
       case Op::time:
         return "t";
       default:
@@ -459,7 +210,7 @@ std::string rule_text(const Model& model, const problem::SideRule& rule, int num
                                 rule.values.begin() + static_cast<std::ptrdiff_t>(count));
   const Numbers numbers = numbers_of(model.tree, values);
   std::string text = fmt::format("    if (rule == {}) {{\n", number);
-  text += statements(model, in_order(nodes_of(model.tree, values), numbers), numbers, leaf);
+  text += statements(model.tree, in_order(nodes_of(model.tree, values), numbers), numbers, leaf);
   for (std::size_t i = 0; i < count; ++i)
     text += fmt::format("    values[{}] = v{};\n", i, numbers.at(values[i]));
   return text + "    }\n";

@@ -12,19 +12,10 @@
 #include "problem/model.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/cuda/text/reads.hpp"
+#include "stencil/formula_text.hpp"
 
 namespace halocline::stencil::cuda {
 
-/// The fields and coefficients (behind the fields) that an update reads, and the fields that it
-/// writes, by number, in the order of its inputs and outputs.
-struct Operands {
-  std::vector<std::size_t> inputs, outputs;
-};
-
-/// Numbers of an update that its kernels get as arguments, so that one text and one kernel serve
-/// all of their values: where no more than these are only added, subtracted and multiplied. All
-/// others are in the text, for compilers make less of `u / 4` without the 4.
-inline constexpr std::size_t most_constants = 4;
 /// The kernels' last argument, as the printed struct begins.
 template <class Real>
 struct PrintedConstants {
