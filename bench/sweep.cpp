@@ -159,29 +159,29 @@ void run_case(const Options& options, const Case& c) {
   std::vector<Work> works{copy_between(levels[0][0], levels[1][0], options.threads, copy_cached),
                           copy_between(levels[0][0], levels[1][0], options.threads, copy_streamed)};
   std::vector<std::unique_ptr<stencil::Sweep>> sweeps;
-  const bool has_compiled = stencil::compiled_formula_of(model).has_value();
-  const std::map<stencil::Formulas, std::string> names{{stencil::Formulas::automatic, "sweep"},
-                                                       {stencil::Formulas::compiled, "compiled"},
-                                                       {stencil::Formulas::interpreted,
-                                                        "interpreted"}};
+  const bool has_compiled = stencil::is_compiled_in(model);
+  const std::map<stencil::Formulas, std::string> names{
+      {stencil::Formulas::automatic, "sweep"},
+      {stencil::Formulas::compiled, "compiled"},
+      {stencil::Formulas::interpreted, "interpreted"}};
   for (const stencil::Formulas formulas :
-       {stencil::Formulas::automatic, stencil::Formulas::compiled, stencil::Formulas::interpreted}) {
+       {stencil::Formulas::automatic, stencil::Formulas::compiled,
+        stencil::Formulas::interpreted}) {
     if (formulas == stencil::Formulas::automatic && !has_compiled) continue;
     sweeps.push_back(stencil::find_backend("cpu").make(
         model, {.threads = options.threads, .simd = options.simd, .formulas = formulas}));
-    works.push_back(
-        {fmt::format("{}, {}", names.at(formulas), sweeps.back()->simd()),
-         [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
-           double norm_sum = 0;
-           const std::size_t next = (level + 1) % levels.size();
-           sweep->run({.in = levels[level],
-                       .out = levels[next],
-                       .region = grid.owned(),
-                       .coefficients = coefficients,
-                       .norms = {.kind = c.norm, .sum = &norm_sum}},
-                      Stream::host());
-           level = next;
-         }});
+    works.push_back({fmt::format("{}, {}", names.at(formulas), sweeps.back()->simd()),
+                     [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
+                       double norm_sum = 0;
+                       const std::size_t next = (level + 1) % levels.size();
+                       sweep->run({.in = levels[level],
+                                   .out = levels[next],
+                                   .region = grid.owned(),
+                                   .coefficients = coefficients,
+                                   .norms = {.kind = c.norm, .sum = &norm_sum}},
+                                  Stream::host());
+                       level = next;
+                     }});
   }
   measure(works, options.repetitions);
   print(c, grid.owned().cells(), problem::effort_of(model).bytes, works);

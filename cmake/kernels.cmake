@@ -43,6 +43,27 @@ foreach(name IN LISTS headers)
   string(REGEX REPLACE "#(pragma once|include \"[^\"]*\")[^\n]*\n" "" text "${text}")
   string(APPEND halocline_rows_text "${text}")
 endforeach()
+
+# The kinds of vectors, narrowest first, and the flags of GCC and Clang for each.
+set(halocline_flags_of_scalar "")
+set(halocline_flags_of_neon "")
+set(halocline_flags_of_sse4 -msse4.2)
+set(halocline_flags_of_avx2 -mavx2 -mfma -mbmi -mbmi2)
+set(halocline_flags_of_avx512 ${halocline_flags_of_avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw
+  -mavx512cd -mprefer-vector-width=512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(halocline_levels scalar sse4 avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(halocline_levels neon)
+else()
+  set(halocline_levels scalar)
+endif()
+set(halocline_level_rows)
+foreach(level IN LISTS halocline_levels)
+  list(JOIN halocline_flags_of_${level} " " flags)
+  string(APPEND halocline_level_rows "      {\"${level}\", \"${flags}\"},\n")
+endforeach()
+
 set(halocline_kernels_source "${halocline_generated}/src/cpu_text.cpp")
 configure_file(cmake/cpu_text.cpp.in "${halocline_kernels_source}" @ONLY)
 

@@ -3,8 +3,7 @@
 # those of all other formulas are when a run begins. Adds halocline_prebuilt_objects, which hold none where
 # there is no NVRTC, and sets halocline_prebuilt_for to the last of those GPUs.
 
-# A problem and its axes each. jacobi is laplace with other sides. To add one, add a row.
-set(halocline_prebuilt_problems laplace-2 laplace-3 heat-1 heat-2 heat-3 star7-3)
+set(halocline_prebuilt_problems ${halocline_built_in})
 
 set(halocline_prebuilt_for 0)
 set(capabilities)
@@ -28,6 +27,7 @@ set(halocline_bundle_views "")
 set(bundles)
 if(capabilities)
   add_executable(halocline_prebuild "${PROJECT_SOURCE_DIR}/src/prebuild.cpp"
+    "${PROJECT_SOURCE_DIR}/src/nothing_built_in.cpp"
     $<TARGET_OBJECTS:halocline_core_objects> $<TARGET_OBJECTS:halocline_solve_objects>)
   target_link_libraries(halocline_prebuild PRIVATE halocline_solve_objects)
   if(halocline_cuda_emulated)

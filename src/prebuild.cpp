@@ -21,9 +21,6 @@
 
 namespace halocline {
 
-/// None: it makes them.
-std::span<const std::string_view> stencil::cuda::prebuilt_bundles() { return {}; }
-
 namespace {
 
 using namespace stencil::cuda;

@@ -210,6 +210,7 @@ struct SolveResult : RunResult {
   std::vector<std::string> norm_of;  ///< the fields whose change the norm is of
   std::array<bool, 3> periodic{};
   std::string processor;
+  std::string formulas;  ///< "compiled" or "interpreted"
   std::int64_t halo_depth = 1;
   std::int64_t sweeps_per_pass = 1;   ///< the most of a pass over memory
   std::int64_t sweeps_in_passes = 0;  ///< of the sweeps queued, by several a pass over memory

@@ -86,6 +86,7 @@ SCHEMA = record(
     backend={"enum": ["reference", "cpu", "cuda"]},
     memory={"enum": ["host", "pinned", "device", "managed", "system"]},
     simd=optional(TEXT),
+    formulas={"enum": ["compiled", "interpreted"]},
     devices=list_of({"anyOf": [CPU, GPU]}, 1),
     mpi=TEXT,
     transport={"type": "object", "additionalProperties": False,

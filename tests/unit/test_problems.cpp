@@ -127,26 +127,16 @@ TEST(Catalogue, HasCompiledFormulasForTheFirstProblems) {
   for (const char* name : {"laplace", "jacobi", "heat", "star7"})
     for (const int axes : problem::read_text(name, problem::find_problem(name).text).axes) {
       const problem::Model model = test::built_in(name, {}, {.axes = axes});
-      EXPECT_TRUE(stencil::compiled_formula_of(model)) << name << axes;
+      EXPECT_TRUE(stencil::is_compiled_in(model)) << name << axes;
     }
-}
-
-TEST(CompiledFormula, HasTheModelsConstants) {
-  const auto compiled = stencil::compiled_formula_of(
-      test::built_in("star7", {}, {.parameters = {{"centre", 0.25}, {"side", 0.125}}}));
-  ASSERT_TRUE(compiled);
-  EXPECT_EQ(compiled->constants[0], 0.25);
-  EXPECT_EQ(compiled->constants[1], 0.125);
 }
 
 TEST(CompiledFormula, IsOnlyThatOfTheVeryTree) {
   const auto is_compiled = [](const std::string& update) {
-    return stencil::compiled_formula_of(
-               test::model_of_text(
-                   "axes = 2\ncells = [8, 8]\n[fields.u]\ninitial = 0\nboundary = \"reflect\"\n"
-                   "[update]\nu = \"" +
-                   update + "\"\n[stop]\nsweeps = 1\n"))
-        .has_value();
+    return stencil::is_compiled_in(test::model_of_text(
+        "axes = 2\ncells = [8, 8]\n[fields.u]\ninitial = 0\nboundary = \"reflect\"\n"
+        "[update]\nu = \"" +
+        update + "\"\n[stop]\nsweeps = 1\n"));
   };
   EXPECT_TRUE(is_compiled("0.3 * ((u[-1,0] + u[1,0]) + (u[0,-1] + u[0,1]))"));
   EXPECT_FALSE(is_compiled("0.3 * ((u[1,0] + u[-1,0]) + (u[0,-1] + u[0,1]))"));

@@ -46,6 +46,7 @@ const std::map<std::string_view, std::pair<std::string, std::string>> words{
     {"memory", {"pinned", "\"pinned\""}},
     {"layout", {"brick:8x8", "\"brick:8x8\""}},
     {"simd", {"scalar", "\"scalar\""}},
+    {"formulas", {"compiled", "\"compiled\""}},
     {"transport", {"peer", "\"peer\""}},
     {"schedule", {"overlap", "\"overlap\""}},
     {"graph", {"off", "\"off\""}},

@@ -432,6 +432,7 @@ void SolveRun::describe() {
   result_.memory = name_of(target_.memory);
   result_.devices = solver::devices_of(communicator_, target_);
   result_.simd = sweep_->simd();
+  result_.formulas = sweep_->has_compiled_formulas() ? "compiled" : "interpreted";
   result_.processor = machine::processor_name();
   result_.mpi = comm::library_version();
   result_.ranks = communicator_.size();

@@ -347,6 +347,14 @@ void add_phases(Report& report, const SolveResult& result) {
   if (!shown.rows.empty()) report.add_table(std::move(shown));
 }
 
+/// Says so where they are slower than they could be.
+void add_formulas(Report& report, const SolveResult& result) {
+  if (result.formulas == "interpreted" && result.backend == "cpu")
+    report.add("formulas", "formulas", result.formulas);
+  else
+    report.add_json("formulas", result.formulas);
+}
+
 void add_profile(Report& report, const SolveResult& result) {
   report.add_line("");
   Table table{.key = "profile",
@@ -389,6 +397,7 @@ Report report_of(const SolveResult& result, ProfileTable profile) {
   add_baseline(report, result);
   report.add_line("");
   program::add_machine(report, result);
+  add_formulas(report, result);
   add_schedule(report, result);
   add_choice(report, result);
   add_halo(report, result);

@@ -42,6 +42,8 @@ class Sweep {
   /// Whether run() accepts that all owned cells wrap around an axis, reading and writing such
   /// levels.
   virtual bool can_wrap(int axis, Fields level, Fields coefficients) const;
+  /// Whether its formulas are compiled, not interpreted.
+  virtual bool has_compiled_formulas() const = 0;
   /// Returns how long its formulas took to compile, if they were when it was made.
   virtual double compile_seconds() const { return 0; }
   /// Returns why its formulas are interpreted, where they should have been compiled; or nothing.
@@ -50,8 +52,8 @@ class Sweep {
   virtual std::string_view simd() const { return "scalar"; }
 };
 
-/// How CPUs compute formulas: by what is compiled in, or at hand, and compiled when a run begins that
-/// takes long enough; always compiled where that is possible; always interpreted.
+/// How CPUs compute formulas: by what is compiled in, or at hand, and compiled when a run begins
+/// that takes long enough; always compiled where that is possible; always interpreted.
 enum class Formulas { automatic, compiled, interpreted };
 
 struct SweepOptions {

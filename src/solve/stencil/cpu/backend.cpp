@@ -57,6 +57,7 @@ class CpuSweep final : public Sweep {
   struct Kernels {
     std::string_view level;
     std::unique_ptr<Kernel> vectors, strided;
+    bool are_compiled = true;
     double compile_seconds = 0;
     std::string not_compiled_because{};
   };
@@ -100,6 +101,7 @@ class CpuSweep final : public Sweep {
     return is_strided ? 1 : std::min(most, options_.sweeps_per_pass);
   }
 
+  bool has_compiled_formulas() const override { return kernels_.are_compiled; }
   double compile_seconds() const override { return kernels_.compile_seconds; }
   std::string not_compiled_because() const override { return kernels_.not_compiled_because; }
   std::string_view simd() const override { return kernels_.level; }
@@ -345,14 +347,12 @@ std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
   const Level& level = options.plain ? levels().front() : find_level(options.simd);
   CpuSweep::Kernels kernels{
       .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
-  if (options.formulas == Formulas::automatic) kernels.vectors = level.make(model);
-  if (!kernels.vectors) {
-    kernels.vectors = make_tile_kernel(level.name, model);
-    CompiledKernel compiled = make_compiled_kernel(level.name, model, *kernels.vectors, options);
-    if (compiled.kernel) kernels.vectors = std::move(compiled.kernel);
-    kernels.compile_seconds = compiled.seconds;
-    kernels.not_compiled_because = std::move(compiled.why_not);
-  }
+  kernels.vectors = level.make(model);
+  CompiledKernel compiled = make_compiled_kernel(level.name, model, *kernels.vectors, options);
+  kernels.are_compiled = compiled.kernel != nullptr;
+  if (compiled.kernel) kernels.vectors = std::move(compiled.kernel);
+  kernels.compile_seconds = compiled.seconds;
+  kernels.not_compiled_because = std::move(compiled.why_not);
   return std::make_unique<CpuSweep>(std::move(kernels), model, options);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/cpu/compiled_kernel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "base/hash.hpp"
 #include "comm/collectives.hpp"
 #include "compiler/host_compiler.hpp"
+#include "compiler/kept_code.hpp"
 #include "stencil/compiled.hpp"
 #include "stencil/cpu/text/arguments.hpp"
 #include "stencil/cpu/text/printed.hpp"
@@ -25,11 +29,12 @@ namespace {
 
 class PrintedKernel final : public Kernel {
  public:
-  PrintedKernel(PrintedUpdate update, compiler::HostCode code)
+  PrintedKernel(PrintedUpdate update, Update* function,
+                std::optional<compiler::HostCode> code = std::nullopt)
       : operands_(std::move(update.operands)),
         constants_(update.constants),
         code_(std::move(code)),
-        update_(code_.function<Update>("halocline_update")) {}
+        update_(function) {}
 
   void update(const Block& block, Stores stores, BlockNorm& norm) const override {
     std::array<BlockOfArray, most_inputs> in, out;
@@ -45,7 +50,9 @@ class PrintedKernel final : public Kernel {
                               .lower = {lower.x, lower.y, lower.z},
                               .time = block.time,
                               .streamed = stores == Stores::streamed,
-                              .norm = norm.kind == Norm::max ? 1 : norm.kind == Norm::l2 ? 2 : 0,
+                              .norm = norm.kind == Norm::max  ? 1
+                                      : norm.kind == Norm::l2 ? 2
+                                                              : 0,
                               .max = norm.max,
                               .row_sums = norm.row_sums,
                               .plane = norm.plane};
@@ -60,82 +67,119 @@ class PrintedKernel final : public Kernel {
 
   Operands operands_;
   std::array<double, most_constants> constants_;
-  compiler::HostCode code_;
+  std::optional<compiler::HostCode> code_;  // that the function is in
   Update* update_;
 };
 
 std::vector<std::string> flags_of(std::string_view level) {
   std::vector<std::string> flags{"-DHALOCLINE_VECTORS=compiled",
                                  "-DHALOCLINE_UPDATE=halocline_update"};
-  const auto add = [&](std::initializer_list<const char*> more) {
-    flags.insert(flags.end(), more.begin(), more.end());
-  };
-  if (level == "sse4") add({"-msse4.2"});
-  if (level == "avx2" || level == "avx512") add({"-mavx2", "-mfma", "-mbmi", "-mbmi2"});
-  if (level == "avx512")
-    add({"-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mavx512cd",
-         "-mprefer-vector-width=512"});
+  for (const LevelFlags& one : level_flags()) {
+    if (one.level != level) continue;
+    std::istringstream words{std::string(one.flags)};
+    for (std::string word; words >> word;) flags.push_back(word);
+  }
   return flags;
 }
+
+/// Returns the function that is compiled in, if there is one; for any level.
+Update* built_in(const PrintedUpdate& update, std::string_view level = {}) {
+  const std::string text = compiler::content_hash(update.source);
+  for (const BuiltInUpdate& one : built_in_updates())
+    if (one.text == text && (level.empty() || one.level == level)) return one.update;
+  return nullptr;
+}
+
+/// How the rows of a sample lie in memory.
+struct Lie {
+  std::int64_t shift;     ///< elements from an address that is aligned to the first
+  std::int64_t multiple;  ///< of elements, from a row to the next
+};
 
 /// Cells of a field or coefficient around a block, with values of their own.
 template <class Real>
 class Sample {
  public:
-  Sample(const Int3& cells, const problem::Reach& reach, std::uint64_t number) {
+  Sample(const Int3& cells, const problem::Reach& reach, std::uint64_t number, const Lie& lie) {
+    Int3 extent{};
     for (int axis = 0; axis < 3; ++axis) {
       const auto a = static_cast<std::size_t>(axis);
-      before_[axis] = -reach.lower[a];
-      extent_[axis] = cells[axis] + before_[axis] + reach.upper[a];
+      before_[axis] = reach.lower[a];
+      extent[axis] = reach.lower[a] + cells[axis] + reach.upper[a];
     }
-    values_.resize(static_cast<std::size_t>(extent_.x * extent_.y * extent_.z));
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = static_cast<Real>(
-          0.25 + std::ldexp(static_cast<double>(mix(number * 0x10001 + i) >> 11), -53));
+    step_.y = (extent.x + lie.multiple - 1) / lie.multiple * lie.multiple;
+    step_.z = step_.y * extent.y;
+    count_ = step_.z * extent.z + line_;
+    values_.resize(static_cast<std::size_t>(count_ + line_));
+    const auto address = reinterpret_cast<std::uintptr_t>(values_.data()) / sizeof(Real);
+    first_ = (line_ - static_cast<std::int64_t>(address) % line_ + lie.shift) % line_;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::uint64_t bits = mix(number * 0x10001 + static_cast<std::uint64_t>(i));
+      values_[static_cast<std::size_t>(first_ + i)] =
+          static_cast<Real>(0.25 + std::ldexp(static_cast<double>(bits >> 11), -53));
+    }
   }
 
   Corner corner() {
-    const Int3 step{1, extent_.x, extent_.x * extent_.y};
-    return {reinterpret_cast<std::byte*>(values_.data() + before_.x + before_.y * step.y +
-                                         before_.z * step.z),
-            step};
+    Real* const first = values_.data() + first_;
+    return {
+        reinterpret_cast<std::byte*>(first + before_.x + before_.y * step_.y + before_.z * step_.z),
+        step_};
   }
+  /// All of the memory, so that what is stored beside the block is seen.
   bool equals(const Sample& other) const {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      if (values_[i] != other.values_[i] && values_[i] == values_[i]) return false;
-    return true;
+    const auto first = values_.begin() + first_;
+    return std::equal(first, first + count_, other.values_.begin() + other.first_,
+                      [](Real a, Real b) { return a == b || (a != a && b != b); });
   }
 
  private:
-  Int3 before_{}, extent_{};
+  static constexpr std::int64_t line_ = 64 / std::int64_t{sizeof(Real)};
+  Int3 before_{}, step_{1, 0, 0};
+  std::int64_t first_ = 0, count_ = 0;
   std::vector<Real> values_;
 };
 
-/// Returns whether two kernels compute the same bits of a block.
+/// Returns whether two kernels compute the same bits of a block that lies so.
 template <class Real>
-bool agree(const Kernel& one, const Kernel& other, const problem::Model& model) {
-  const Int3 cells{53, model.axes > 1 ? 19 : 1, model.axes > 2 ? 7 : 1};
+bool agree(const Kernel& one, const Kernel& other, const problem::Model& model, const Lie& lie) {
+  // No larger than the domain: indices image periodic ones once.
+  const Int3 most{101, 19, 7}, of_domain = model.cells;
+  const Int3 cells{std::min(most.x, of_domain.x), std::min(most.y, of_domain.y),
+                   std::min(most.z, of_domain.z)};
   std::vector<Sample<Real>> in, out, expected;
-  const auto add = [&](const problem::Reach& reach) { in.emplace_back(cells, reach, in.size()); };
+  const auto add = [&](const problem::Reach& reach) {
+    in.emplace_back(cells, reach, in.size(), lie);
+  };
   for (const problem::ModelField& field : model.fields) {
     add(field.reach);
-    out.emplace_back(cells, problem::Reach{}, 1000);
-    expected.emplace_back(cells, problem::Reach{}, 1000);
+    out.emplace_back(cells, problem::Reach{}, 1000, lie);
+    expected.emplace_back(cells, problem::Reach{}, 1000, lie);
   }
   for (const problem::ModelCoefficient& coefficient : model.coefficients) add(coefficient.reach);
-  const Norm kind = model.norm_of.empty() ? Norm::none : Norm::max;
-  BlockNorm norm{.kind = kind}, expected_norm{.kind = kind};
-  const auto run = [&](const Kernel& kernel, std::vector<Sample<Real>>& results, BlockNorm& of) {
+  const auto run = [&](const Kernel& kernel, std::vector<Sample<Real>>& results, BlockNorm& norm) {
     Block block{.in = {}, .out = {}, .cells = {{}, cells}, .time = 0.5};
     for (Sample<Real>& sample : in) block.in.push_back(sample.corner());
     for (Sample<Real>& sample : results) block.out.push_back(sample.corner());
-    kernel.update(block, Stores::cached, of);
+    kernel.update(block, Stores::cached, norm);
   };
+  const Norm kind = model.norm_of.empty() ? Norm::none : Norm::max;
+  BlockNorm norm{.kind = kind}, expected_norm{.kind = kind};
   run(one, out, norm);
   run(other, expected, expected_norm);
-  for (std::size_t f = 0; f < out.size(); ++f)
-    if (!out[f].equals(expected[f])) return false;
-  return norm.max == expected_norm.max || (norm.max != norm.max && expected_norm.max != norm.max);
+  const bool are_norms_equal = norm.max == expected_norm.max ||
+                               (norm.max != norm.max && expected_norm.max != expected_norm.max);
+  return are_norms_equal &&
+         std::equal(out.begin(), out.end(), expected.begin(),
+                    [](const Sample<Real>& a, const Sample<Real>& b) { return a.equals(b); });
+}
+
+/// The same, of rows by themselves and side by side, that begin anywhere.
+template <class Real>
+bool agree(const Kernel& one, const Kernel& other, const problem::Model& model) {
+  const Lie lies[] = {{0, 1}, {3, 1}, {0, 16}, {5, 16}};
+  return std::all_of(std::begin(lies), std::end(lies),
+                     [&](const Lie& lie) { return agree<Real>(one, other, model, lie); });
 }
 
 /// Of two ways to update the cells to come, compiled formulas are about this much faster.
@@ -188,13 +232,16 @@ CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model
     return CompiledKernel{.kernel = {}, .why_not = is_wanted ? std::move(why_not) : ""};
   };
   if (auto why_not = cannot_be_compiled_because(model)) return refused(*std::move(why_not));
+  PrintedUpdate update = print_update(model);
+  if (Update* const function = built_in(update, level);
+      function != nullptr && options.formulas == Formulas::automatic)
+    return {.kernel = std::make_unique<PrintedKernel>(std::move(update), function), .why_not = ""};
   const Ranks ranks(options.communicator);
   const std::string level_of_first = ranks.from_first([&] { return std::string(level); });
   if (!ranks.first(level == level_of_first ? "" : "differs").empty())
     return refused("ranks have different vectors");
 
   const auto begun = std::chrono::steady_clock::now();
-  PrintedUpdate update = print_update(model);
   const compiler::HostSource source{.text = text_of_rows() + update.source,
                                     .flags = flags_of(level)};
   // Its first letter: c, code; e, an error; n, neither is wanted.
@@ -213,8 +260,9 @@ CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model
 
   CompiledKernel compiled;
   const std::string error = ranks.first(error_of([&] {
-    compiled.kernel =
-        std::make_unique<PrintedKernel>(std::move(update), compiler::HostCode(made.substr(1)));
+    const compiler::HostCode code(made.substr(1));
+    compiled.kernel = std::make_unique<PrintedKernel>(
+        std::move(update), code.function<Update>("halocline_update"), code);
     const bool is_right = model.precision == Precision::f32
                               ? agree<float>(*compiled.kernel, interpreted, model)
                               : agree<double>(*compiled.kernel, interpreted, model);
@@ -222,8 +270,13 @@ CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model
       throw Error(ErrorKind::unavailable, "the compiler's code gives other bits than it should");
   }));
   if (!error.empty()) return refused(error);
-  compiled.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  compiled.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   return compiled;
 }
 
 }  // namespace halocline::stencil::cpu
+
+bool halocline::stencil::is_compiled_in(const problem::Model& model) {
+  return !cannot_be_compiled_because(model) && cpu::built_in(cpu::print_update(model)) != nullptr;
+}

@@ -61,7 +61,7 @@ using MakeKernel = std::unique_ptr<Kernel> (*)(const problem::Model&);
 /// Vectors of one width.
 struct Level {
   std::string_view name;
-  /// For rows of adjacent cells, of a compiled formula; returns null if the model's is not one.
+  /// For rows of adjacent cells: interprets formulas.
   MakeKernel make;
 };
 
@@ -70,9 +70,6 @@ std::span<const Level> levels();
 
 /// Whether this build has a level of that name that this processor lacks.
 bool is_level_elsewhere(std::string_view name);
-
-/// Makes a kernel for rows of adjacent cells and any formula, with the vectors of that level.
-std::unique_ptr<Kernel> make_tile_kernel(std::string_view level, const problem::Model& model);
 
 /// Makes a kernel for any strides, with plain loops.
 std::unique_ptr<Kernel> make_strided_kernel(const problem::Model& model);

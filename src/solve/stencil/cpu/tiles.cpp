@@ -15,8 +15,12 @@
 #include "problem/interpreter.hpp"
 #include "stencil/cpu/kernel.hpp"
 #include "stencil/cpu/tape.hpp"
-#include "stencil/cpu/targets.hpp"
 
+// Vectors of a length unknown at compile time cannot be members of a class. SSSE3 and AVX3_DL gain
+// nothing over their neighbours.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stencil/cpu/tiles.cpp"
 #include <hwy/foreach_target.h>
@@ -306,7 +310,7 @@ struct RowsOf {
   Real* row(std::int64_t number) const { return first + number * step; }
 };
 
-/// The largest |a - b|, NaN if one is; compared as integers: see kernels.cpp.
+/// The largest |a - b|, NaN if one is; compared as integers, as in text/rows.hpp.
 template <class Real>
 HWY_NOINLINE double largest_change(const Extent& extent, const RowsOf<const Real>& a,
                                    const RowsOf<const Real>& b) {
@@ -593,17 +597,81 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace halocline::stencil::cpu {
+namespace {
 
-std::unique_ptr<Kernel> make_tile_kernel(std::string_view level, const problem::Model& model) {
-  using Make = std::unique_ptr<Kernel> (*)(const problem::Model&);
-  const std::pair<std::string_view, Make> wider[] = {{"sse4", HWY_CHOOSE_SSE4(make_tiles)},
-                                                     {"neon", HWY_CHOOSE_NEON(make_tiles)},
-                                                     {"avx2", HWY_CHOOSE_AVX2(make_tiles)},
-                                                     {"avx512", HWY_CHOOSE_AVX3(make_tiles)}};
-  for (const auto& [name, make] : wider)
-    if (name == level && make != nullptr) return make(model);
-  return HWY_STATIC_DISPATCH(make_tiles)(model);
+/// Returns the lowest level, which every processor that this build supports has.
+std::string_view name_of_baseline() {
+  switch (HWY_STATIC_TARGET) {
+    case HWY_AVX3:
+      return "avx512";
+    case HWY_AVX2:
+      return "avx2";
+    case HWY_SSE4:
+      return "sse4";
+    case HWY_NEON:
+      return "neon";
+    default:
+      return "scalar";
+  }
 }
+
+struct WiderLevel {
+  Level level;
+  std::int64_t target;
+};
+
+/// Lists the wider levels, narrowest first; `make` is null for those that this build lacks.
+std::span<const WiderLevel> wider_levels() {
+  static const WiderLevel all[] = {
+      {{"sse4", HWY_CHOOSE_SSE4(make_tiles)}, HWY_SSE4},
+      {{"neon", HWY_CHOOSE_NEON(make_tiles)}, HWY_NEON},
+      {{"avx2", HWY_CHOOSE_AVX2(make_tiles)}, HWY_AVX2},
+      {{"avx512", HWY_CHOOSE_AVX3(make_tiles)}, HWY_AVX3},
+  };
+  return all;
+}
+
+/// Whether this processor has the instructions of a target of Highway, as its library, which we do
+/// not link, asks. (With AVX2 come F16C and LZCNT, which Clang 14 does not know by name.)
+bool has(std::int64_t target) {
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+                    __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  if (target == HWY_SSE4) return sse4;
+  if (target == HWY_AVX2) return avx2;
+  if (target == HWY_AVX3)
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd");
+#endif
+  return false;
+}
+
+std::vector<Level> find_levels() {
+  std::vector<Level> found{{name_of_baseline(), &HWY_STATIC_DISPATCH(make_tiles)}};
+  for (const WiderLevel& wider : wider_levels())
+    if (wider.level.make != nullptr && wider.level.make != found[0].make && has(wider.target))
+      found.push_back(wider.level);
+  return found;
+}
+
+}  // namespace
+
+std::span<const Level> levels() {
+  static const std::vector<Level> all = find_levels();
+  return all;
+}
+
+bool is_level_elsewhere(std::string_view name) {
+  for (const WiderLevel& wider : wider_levels())
+    if (wider.level.name == name && wider.level.make != nullptr) return !has(wider.target);
+  return false;
+}
+
+void flush_stores() { hwy::FlushStream(); }
 
 }  // namespace halocline::stencil::cpu
 #endif  // HWY_ONCE

@@ -55,6 +55,7 @@ struct CellOfViews : problem::CellPosition {
 template <class Real>
 class ReferenceSweep final : public Sweep {
  public:
+  bool has_compiled_formulas() const override { return false; }
   explicit ReferenceSweep(const problem::Model& model)
       : model_(model), interpreter_(model.tree, model.updates(), problem::Functions::own) {}
 

@@ -8,19 +8,6 @@
 
 namespace halocline::stencil::cpu::HALOCLINE_VECTORS {
 
-// Loops over what is in registers are parameter packs: an array of a loop would be in memory.
-template <int... number>
-struct Numbers {};
-#if defined(__clang__)
-template <class, int... number>
-using NumbersOf = Numbers<number...>;
-template <int count>
-using Count = __make_integer_seq<NumbersOf, int, count>;
-#else
-template <int count>
-using Count = Numbers<__integer_pack(count)...>;
-#endif
-
 template <class A, class B>
 inline constexpr bool is_same = false;
 template <class A>
@@ -78,6 +65,35 @@ struct Cells {
   HALOCLINE_INLINE double time() const { return rows.time; }
 };
 
+/// Three vectors along x in each row of a step, of one input: a cell is loaded once, and the
+/// neighbours along x are shifted out of two vectors. A load that does not begin on its own size
+/// takes two lines, with vectors of 64 bytes always. laplace in fp64 on one core of a Xeon
+/// (Sapphire Rapids), 256x32 cells in its caches: 2.6 GLUP/s to 2.3; by passes 4.9 to 4.2. In 3-D
+/// it was a fifth slower.
+template <class V, int rows>
+struct Window {
+  V before[rows], here[rows], behind[rows];
+};
+
+template <class V, class Formula, int row, int rows_of_step>
+struct CellsInWindow : Cells<V, Formula, row, 0> {
+  const Window<V, rows_of_step>& window;
+
+  template <int input, int X, int Y, int Z>
+  HALOCLINE_INLINE V at() const {
+    constexpr int of = row + Y, lanes = width_of<V>;
+    if constexpr (input != Formula::beside || of < 0 || of >= rows_of_step || Z != 0 ||
+                  X <= -lanes || X >= lanes)
+      return Cells<V, Formula, row, 0>::template at<input, X, Y, Z>();
+    else if constexpr (X < 0)
+      return shifted<lanes + X>(window.before[of], window.here[of], Count<lanes>());
+    else if constexpr (X > 0)
+      return shifted<X>(window.here[of], window.behind[of], Count<lanes>());
+    else
+      return window.here[of];
+  }
+};
+
 // Partial norms during the update of rows. Rows of a step count from 0.
 
 template <class Real, int rows>
@@ -108,7 +124,8 @@ struct MaxNorm {
   }
   HALOCLINE_INLINE void end_row(int, Index, UpdateArguments&) {}
   HALOCLINE_INLINE void end(UpdateArguments& block) {
-    for (int i = 0; i < lanes_of<Real>; ++i) single = wide[i] > single ? wide[i] : single;
+    const Wide all = wide;  // what has an address is in memory
+    for (int i = 0; i < lanes_of<Real>; ++i) single = all[i] > single ? all[i] : single;
     block.max = larger(block.max, static_cast<double>(as_bits<Real>(single)));
   }
 };
@@ -132,11 +149,18 @@ struct SquaresNorm {
     }
   }
   HALOCLINE_INLINE void end_row(int row, Index number, UpdateArguments& block) {
-    double sum = single[row];
-    for (int i = 0; i < lanes_of<Real>; ++i) sum += wide[row][i];
-    block.row_sums[number] += sum;
+    block.row_sums[number] += sum_of(wide[row]) + single[row];
   }
   HALOCLINE_INLINE void end(UpdateArguments&) {}
+
+  /// Adds halves, then quarters, and so on.
+  static HALOCLINE_INLINE double sum_of(Doubles lanes) {
+    double all[lanes_of<Real>];
+    __builtin_memcpy(all, &lanes, sizeof(all));
+    for (int count = lanes_of<Real> / 2; count > 0; count /= 2)
+      for (int i = 0; i < count; ++i) all[i] += all[i + count];
+    return all[0];
+  }
 };
 
 /// The vectors updated in one step: `vectors` of each of `rows` rows in each of `layers` planes.
@@ -164,17 +188,24 @@ using OneVector = Shape<1, 1, 1>;
 // In 3-D, rows are short, and many rows side by side restart the prefetcher often; planes side by
 // side do not. star7 512^3: 8x1 rows by planes 0.40, 4x1 0.44, 1x4 0.53, 2x4 with rows ahead
 // prefetched 0.61.
+//
+// Longer updates keep more in registers. GLUP/s by 1, 2, 4 and 8 rows on two cores of a Xeon
+// (Sapphire Rapids), AVX-512, fp32, one sweep at a time: gray_scott 1.6, 2.2, 2.5, 2.3; acoustic 1.0,
+// 1.5, 1.7, 1.6. By 1, 2, 4 planes and by 4 with 2 rows: star13 0.7, 0.9, 1.6, 1.4; box27 1.0, 1.3,
+// 1.4, 1.5.
 template <class Formula, bool streamed>
 constexpr auto shape_for() {
-  constexpr int line = streamed ? (64 / vector_bytes > 1 ? 64 / vector_bytes : 1) : 1;
+  constexpr bool is_wide = vector_bytes == 64;
+  constexpr int line = streamed && !is_wide ? 64 / vector_bytes : 1;
+  constexpr bool is_long = Formula::outputs > 1 || Formula::operations > 12;
   if constexpr (Formula::axes == 1)
     return Shape<1, 1, line>();
-  else if constexpr (Formula::outputs > 1 || Formula::operations > 40)
-    return Shape<1, 1, line>();
   else if constexpr (Formula::axes == 2)
-    return Shape < (vector_bytes == 64 || streamed) ? 8 : 4, 1, line > ();
-  else if constexpr (vector_bytes == 64)
-    return Shape<2, 4, line>();
+    return Shape<is_long ? (is_wide ? 4 : 2) : (is_wide || streamed ? 8 : 4), 1, line>();
+  else if constexpr (is_long && !is_wide)
+    return Shape<1, 2, line>();
+  else if constexpr (is_wide)
+    return Shape<Formula::farthest == 1 ? 2 : 1, 4, line>();
   else if constexpr (streamed)
     return Shape<1, 4, line>();
   else
@@ -281,6 +312,8 @@ class BlockUpdate {
     const Index to_alignment = cells_to_alignment(rows.out[0]);
     const Index first = rows.cells < to_alignment ? rows.cells : to_alignment;
     Index x = first;
+    if constexpr (has_window<S>)
+      x = update_by_window<streamed, S>(formula, rows, x, norm, Count<S::all>());
     for (; x + S::vectors * width <= rows.cells; x += S::vectors * width)
       update_step<streamed, S>(formula, rows, x, norm, Count<S::all>());
     if constexpr (S::vectors > 1)
@@ -293,18 +326,39 @@ class BlockUpdate {
       for (int row = 0; row < S::rows; ++row) update_ends<Norm>(rows.only(row, layer), first, x);
   }
 
-  /// Updates the cells of a row before and after its whole vectors.
+  /// Updates the cells of a row before and after its whole vectors: by vectors that begin and end
+  /// with the row, and update some cells again, if it is as long as a vector.
   template <template <class, int> class Norm>
   __attribute__((noinline)) void update_ends(const Rows<Real, Formula>& row, Index first,
                                              Index last) {
     const Formula formula = formula_;
     Norm<Real, 1> norm;
-    for (Index x = 0; x < row.cells; x = x + 1 == first ? last : x + 1) {
-      if (x == first && first != last) x = last;
-      if (x >= row.cells) break;
-      update_cells<Real, false, OneVector, 0>(formula, row, x, norm);
+    if (row.cells >= width) {
+      if (first > 0) update_some(formula, row, 0, 0, first, norm);
+      const Index begin = row.cells - width;
+      if (last < row.cells) update_some(formula, row, begin, last - begin, width, norm);
+    } else {
+      for (Index x = 0; x < row.cells; ++x)
+        update_cells<Real>(formula, row, x, norm, [](Real change) { return change; });
     }
     end_rows<OneVector>(row, norm, Count<1>());
+  }
+
+  /// Updates a vector, of which lanes from `from` to `to` count for the norm.
+  template <class Norm>
+  static HALOCLINE_INLINE void update_some(const Formula& formula, const Rows<Real, Formula>& row,
+                                           Index x, Index from, Index to, Norm& norm) {
+    const BitsOf<Wide> lane = lanes(Count<lanes_of<Real>>());
+    using Bit = BitsOf<Real>;
+    const auto counts =
+        as_bits<BitsOf<Wide>>((lane >= static_cast<Bit>(from)) & (lane < static_cast<Bit>(to)));
+    update_cells<Wide>(formula, row, x, norm, [&](Wide change) {
+      return as_bits<Wide>(as_bits<BitsOf<Wide>>(change) & counts);
+    });
+  }
+  template <int... i>
+  static HALOCLINE_INLINE BitsOf<Wide> lanes(Numbers<i...>) {
+    return BitsOf<Wide>{i...};
   }
 
   /// The new values of a vector of cells.
@@ -322,15 +376,56 @@ class BlockUpdate {
       (__builtin_prefetch(rows.cell(0, x, S::row(i) + S::rows + 1, S::layer(i) + 1)), ...);
     // All loads before the first store, so that values that two rows need are loaded once.
     const Values<Wide> values[] = {evaluated<Wide, S, i>(formula, rows, x)...};
-    (add<Wide, S, i>(rows, x, values[i].now, norm, Count<Formula::normed>()), ...);
+    (add<S, i>(CellsOf<Wide, S, i>{rows, x + S::vector(i) * width}, values[i].now, norm, all_count,
+               Count<Formula::normed>()),
+     ...);
     (put_away<Wide, streamed, S, i>(values[i].now, rows, x, Count<Formula::outputs>()), ...);
   }
-  template <class V, bool streamed, class S, int i, class Norm>
+  static HALOCLINE_INLINE Wide all_count(Wide change) { return change; }
+
+  template <class S>
+  static constexpr bool has_window =
+      vector_bytes == 64 && Formula::axes == 2 && Formula::beside >= 0 && S::vectors == 1 &&
+      S::layers == 1 && S::rows > 1;
+
+  /// Updates all vectors from x on but the last, which has none behind it; returns where that is.
+  template <bool streamed, class S, class Norm, int... i>
+  static HALOCLINE_INLINE Index update_by_window(const Formula& formula,
+                                                 const Rows<Real, Formula>& rows, Index x,
+                                                 Norm& norm, Numbers<i...> all) {
+    if (x + 3 * width > rows.cells) return x;
+    update_step<streamed, S>(formula, rows, x, norm, all);
+    const auto loaded = [&](Index from, int row) {
+      return load<Wide>(rows.cell(Formula::beside, from, row, 0));
+    };
+    Window<Wide, S::rows> window{{loaded(x, i)...}, {loaded(x + width, i)...}, {}};
+    for (x += width; x + 2 * width <= rows.cells; x += width) {
+      ((window.behind[i] = loaded(x + width, i)), ...);
+      const Values<Wide> values[] = {evaluated_in<S, i>(formula, rows, x, window)...};
+      (add<S, i>(CellsInWindow<Wide, Formula, i, S::rows>{{rows, x}, window}, values[i].now, norm,
+                 all_count, Count<Formula::normed>()),
+       ...);
+      (put_away<Wide, streamed, S, i>(values[i].now, rows, x, Count<Formula::outputs>()), ...);
+      ((window.before[i] = window.here[i], window.here[i] = window.behind[i]), ...);
+    }
+    return x;
+  }
+  template <class S, int i>
+  static HALOCLINE_INLINE Values<Wide> evaluated_in(const Formula& formula,
+                                                    const Rows<Real, Formula>& rows, Index x,
+                                                    const Window<Wide, S::rows>& window) {
+    Values<Wide> values;
+    formula(CellsInWindow<Wide, Formula, i, S::rows>{{rows, x}, window}, values.now);
+    return values;
+  }
+
+  template <class V, class Norm, class Counted>
   static HALOCLINE_INLINE void update_cells(const Formula& formula, const Rows<Real, Formula>& rows,
-                                            Index x, Norm& norm) {
-    const Values<V> values = evaluated<V, S, i>(formula, rows, x);
-    add<V, S, i>(rows, x, values.now, norm, Count<Formula::normed>());
-    put_away<V, streamed, S, i>(values.now, rows, x, Count<Formula::outputs>());
+                                            Index x, Norm& norm, const Counted& counted) {
+    const Values<V> values = evaluated<V, OneVector, 0>(formula, rows, x);
+    add<OneVector, 0>(CellsOf<V, OneVector, 0>{rows, x}, values.now, norm, counted,
+                      Count<Formula::normed>());
+    put_away<V, false, OneVector, 0>(values.now, rows, x, Count<Formula::outputs>());
   }
 
   template <class V, class S, int i>
@@ -343,16 +438,14 @@ class BlockUpdate {
     formula(CellsOf<V, S, i>{rows, x + S::vector(i) * width}, values.now);
     return values;
   }
-  template <class V, class S, int i, class Norm, int... field>
-  static HALOCLINE_INLINE void add(const Rows<Real, Formula>& rows, Index x, const V* values,
-                                   Norm& norm, Numbers<field...>) {
-    if constexpr (!is_same<Norm, NoNorm<Real, S::all_rows>>) {
-      const CellsOf<V, S, i> cells{rows, x + S::vector(i) * width};
-      (norm.add(
-           Formula::template now<field>(cells, values) - Formula::template before<field>(cells),
-           i / S::vectors),
+  template <class S, int i, class V, class CellsAt, class Norm, class Counted, int... field>
+  static HALOCLINE_INLINE void add(const CellsAt& cells, const V* values, Norm& norm,
+                                   const Counted& counted, Numbers<field...>) {
+    if constexpr (!is_same<Norm, NoNorm<Real, S::all_rows>>)
+      (norm.add(counted(Formula::template now<field>(cells, values) -
+                        Formula::template before<field>(cells)),
+                i / S::vectors),
        ...);
-    }
   }
   template <class V, bool streamed, class S, int i, int... output>
   static HALOCLINE_INLINE void put_away(const V* values, const Rows<Real, Formula>& rows, Index x,

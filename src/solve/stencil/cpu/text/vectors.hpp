@@ -96,6 +96,29 @@ HALOCLINE_INLINE void stream(Vector<Real> value, Real* to) {
 #endif
 }
 
+// Loops over what is in registers are parameter packs: an array of a loop would be in memory.
+template <int... number>
+struct Numbers {};
+#if defined(__clang__)
+template <class, int... number>
+using NumbersOf = Numbers<number...>;
+template <int count>
+using Count = __make_integer_seq<NumbersOf, int, count>;
+#else
+template <int count>
+using Count = Numbers<__integer_pack(count)...>;
+#endif
+
+/// Lanes `n` and following of two vectors side by side.
+template <int n, class V, int... i>
+HALOCLINE_INLINE V shifted(V lower, V upper, Numbers<i...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(lower, upper, (n + i)...);
+#else
+  return __builtin_shuffle(lower, upper, BitsOf<V>{(n + i)...});
+#endif
+}
+
 /// Makes a vector of what `lane(i)` returns.
 template <class V, class Lane>
 HALOCLINE_INLINE V by_lanes(const Lane& lane) {

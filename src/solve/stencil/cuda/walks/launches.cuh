@@ -134,6 +134,7 @@ class CudaSweep final : public stencil::Sweep {
   double compile_seconds() const override {
     return kernels_->compile_seconds() + (passes_ ? passes_->compile_seconds() : 0);
   }
+  bool has_compiled_formulas() const override { return true; }
   std::string_view simd() const override { return ""; }
 
  private:
