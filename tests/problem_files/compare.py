@@ -94,15 +94,15 @@ def random_way(dice, most_ranks, backend, problem):
     return Way(options, grid, depth)
 
 
-def random_run(seed, folder, most_ranks=1, backend=None):
-    """A random file with random options, as a line of a table."""
+def random_run(seed, folder, most_ranks=1, backend=None, more=()):
+    """A random file with random options, and some more, as a line of a table."""
     dice = random.Random(f"options {seed}")
     text = random_file(seed)
     path = folder / f"{seed}.toml"
     path.write_text(text)
     way = random_way(dice, most_ranks, backend, Problem(text))
     choices, problem, run = random_choices(dice, text, way)
-    words = " ".join(["solve", str(path), *choices, *way.options])
+    words = " ".join(["solve", str(path), *choices, *way.options, *more])
     return {"run": words, "may_refuse": True, **report(*solve(Problem(text, **problem), **run))}
 
 

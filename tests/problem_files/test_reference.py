@@ -206,6 +206,13 @@ def test_solve_has_the_same_bits(program, tmp_path):
     assert run_table(program, runs, tmp_path) == ""
 
 
+def test_compiled_formulas_have_the_same_bits(program, tmp_path):
+    """Each takes a second or two to compile."""
+    runs = [random_run(seed, tmp_path, 3, "cpu", ["--formulas", "compiled"])
+            for seed in range(2001, 2061 if ALL else 2011)]
+    assert run_table(program, runs, tmp_path) == ""
+
+
 def test_solve_has_the_same_bits_on_a_gpu(program, tmp_path):
     if os.environ.get("EMULATED") != "1":
         pytest.skip("for builds with CUDA sources on the CPU")

@@ -281,7 +281,7 @@ std::vector<Option> rows_of_how() {
            fmt::format("widest vectors to use: auto or {}\n[default: auto]",
                        fmt::join(stencil::simd_levels(), ", ")),
            of<&S::simd>(), Ranks::differ},
-          {"formulas", "--formulas", "HOW", group,
+          {"formulas", "--formulas", "KIND", group,
            "how CPUs compute formulas that are not built in: auto, compiled (by the\n"
            "C++ compiler of this machine) or interpreted [default: auto: compiled\n"
            "in runs that are long enough]",

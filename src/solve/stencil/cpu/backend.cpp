@@ -349,6 +349,9 @@ std::unique_ptr<Sweep> Backend::make(const problem::Model& model,
       .level = level.name, .vectors = {}, .strided = make_strided_kernel(model)};
   kernels.vectors = level.make(model);
   CompiledKernel compiled = make_compiled_kernel(level.name, model, *kernels.vectors, options);
+  if (options.formulas == Formulas::compiled && !compiled.kernel)
+    throw Error(ErrorKind::unavailable,
+                fmt::format("formulas cannot be compiled: {}", compiled.why_not));
   kernels.are_compiled = compiled.kernel != nullptr;
   if (compiled.kernel) kernels.vectors = std::move(compiled.kernel);
   kernels.compile_seconds = compiled.seconds;
