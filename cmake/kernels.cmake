@@ -54,7 +54,7 @@ set(halocline_flags_of_avx512 ${halocline_flags_of_avx2} -mavx512f -mavx512vl -m
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(halocline_levels scalar sse4 avx2 avx512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-  set(halocline_levels neon)
+  set(halocline_levels scalar neon)
 else()
   set(halocline_levels scalar)
 endif()

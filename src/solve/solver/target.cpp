@@ -141,6 +141,10 @@ Target choose_target(const Communicator& communicator, const SolveOptions& optio
     notes.add(fmt::format(
         "option 'simd' set to '{}' has no effect: only the cpu backend has vector levels",
         options.simd));
+  if (options.formulas != "auto" && target.backend->name() != "cpu")
+    notes.add(fmt::format(
+        "option 'formulas' set to '{}' has no effect: only the cpu backend has the choice",
+        options.formulas));
   const bool on_gpu = target.backend->on_gpu();
   target.memory = memory.value_or(on_gpu ? Memory::device : Memory::host);
   require_reachable(*target.backend, target.memory);

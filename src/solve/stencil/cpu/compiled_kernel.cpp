@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stencil/cpu/compiled_kernel.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -16,11 +13,11 @@
 
 #include <halocline/error.hpp>
 
-#include "base/hash.hpp"
 #include "comm/collectives.hpp"
 #include "compiler/host_compiler.hpp"
 #include "compiler/kept_code.hpp"
 #include "stencil/compiled.hpp"
+#include "stencil/cpu/same_bits.hpp"
 #include "stencil/cpu/text/arguments.hpp"
 #include "stencil/cpu/text/printed.hpp"
 
@@ -90,101 +87,9 @@ Update* built_in(const PrintedUpdate& update, std::string_view level = {}) {
   return nullptr;
 }
 
-/// How the rows of a sample lie in memory.
-struct Lie {
-  std::int64_t shift;     ///< elements from an address that is aligned to the first
-  std::int64_t multiple;  ///< of elements, from a row to the next
-};
-
-/// Cells of a field or coefficient around a block, with values of their own.
-template <class Real>
-class Sample {
- public:
-  Sample(const Int3& cells, const problem::Reach& reach, std::uint64_t number, const Lie& lie) {
-    Int3 extent{};
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      before_[axis] = reach.lower[a];
-      extent[axis] = reach.lower[a] + cells[axis] + reach.upper[a];
-    }
-    step_.y = (extent.x + lie.multiple - 1) / lie.multiple * lie.multiple;
-    step_.z = step_.y * extent.y;
-    count_ = step_.z * extent.z + line_;
-    values_.resize(static_cast<std::size_t>(count_ + line_));
-    const auto address = reinterpret_cast<std::uintptr_t>(values_.data()) / sizeof(Real);
-    first_ = (line_ - static_cast<std::int64_t>(address) % line_ + lie.shift) % line_;
-    for (std::int64_t i = 0; i < count_; ++i) {
-      const std::uint64_t bits = mix(number * 0x10001 + static_cast<std::uint64_t>(i));
-      values_[static_cast<std::size_t>(first_ + i)] =
-          static_cast<Real>(0.25 + std::ldexp(static_cast<double>(bits >> 11), -53));
-    }
-  }
-
-  Corner corner() {
-    Real* const first = values_.data() + first_;
-    return {
-        reinterpret_cast<std::byte*>(first + before_.x + before_.y * step_.y + before_.z * step_.z),
-        step_};
-  }
-  /// All of the memory, so that what is stored beside the block is seen.
-  bool equals(const Sample& other) const {
-    const auto first = values_.begin() + first_;
-    return std::equal(first, first + count_, other.values_.begin() + other.first_,
-                      [](Real a, Real b) { return a == b || (a != a && b != b); });
-  }
-
- private:
-  static constexpr std::int64_t line_ = 64 / std::int64_t{sizeof(Real)};
-  Int3 before_{}, step_{1, 0, 0};
-  std::int64_t first_ = 0, count_ = 0;
-  std::vector<Real> values_;
-};
-
-/// Returns whether two kernels compute the same bits of a block that lies so.
-template <class Real>
-bool agree(const Kernel& one, const Kernel& other, const problem::Model& model, const Lie& lie) {
-  // No larger than the domain: indices image periodic ones once.
-  const Int3 most{101, 19, 7}, of_domain = model.cells;
-  const Int3 cells{std::min(most.x, of_domain.x), std::min(most.y, of_domain.y),
-                   std::min(most.z, of_domain.z)};
-  std::vector<Sample<Real>> in, out, expected;
-  const auto add = [&](const problem::Reach& reach) {
-    in.emplace_back(cells, reach, in.size(), lie);
-  };
-  for (const problem::ModelField& field : model.fields) {
-    add(field.reach);
-    out.emplace_back(cells, problem::Reach{}, 1000, lie);
-    expected.emplace_back(cells, problem::Reach{}, 1000, lie);
-  }
-  for (const problem::ModelCoefficient& coefficient : model.coefficients) add(coefficient.reach);
-  const auto run = [&](const Kernel& kernel, std::vector<Sample<Real>>& results, BlockNorm& norm) {
-    Block block{.in = {}, .out = {}, .cells = {{}, cells}, .time = 0.5};
-    for (Sample<Real>& sample : in) block.in.push_back(sample.corner());
-    for (Sample<Real>& sample : results) block.out.push_back(sample.corner());
-    kernel.update(block, Stores::cached, norm);
-  };
-  const Norm kind = model.norm_of.empty() ? Norm::none : Norm::max;
-  BlockNorm norm{.kind = kind}, expected_norm{.kind = kind};
-  run(one, out, norm);
-  run(other, expected, expected_norm);
-  const bool are_norms_equal = norm.max == expected_norm.max ||
-                               (norm.max != norm.max && expected_norm.max != expected_norm.max);
-  return are_norms_equal &&
-         std::equal(out.begin(), out.end(), expected.begin(),
-                    [](const Sample<Real>& a, const Sample<Real>& b) { return a.equals(b); });
-}
-
-/// The same, of rows by themselves and side by side, that begin anywhere.
-template <class Real>
-bool agree(const Kernel& one, const Kernel& other, const problem::Model& model) {
-  const Lie lies[] = {{0, 1}, {3, 1}, {0, 16}, {5, 16}};
-  return std::all_of(std::begin(lies), std::end(lies),
-                     [&](const Lie& lie) { return agree<Real>(one, other, model, lie); });
-}
-
-/// Of two ways to update the cells to come, compiled formulas are about this much faster.
 bool is_worth_compiling(const problem::Model& model, const SweepOptions& options) {
-  // Seconds of a core: tapes take 0.2 to 0.3 ns for an operation on a cell, compilation 1 to 3 s.
+  if (options.formulas == Formulas::compiled) return true;
+  // Interpreted, an operation on a cell takes 0.2 to 0.3 ns of a core; to compile, 1 to 3 s.
   constexpr double seconds_of_operation = 0.2e-9, seconds_saved = 5;
   const auto operations = static_cast<double>(nodes_of(model.tree, model.updates()).size());
   return options.updates_to_come * operations * seconds_of_operation / options.threads >
@@ -226,18 +131,19 @@ std::string error_of(const Work& work) {
 CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model& model,
                                     const Kernel& interpreted, const SweepOptions& options) {
   if (options.formulas == Formulas::interpreted) return {};
-  const bool is_wanted =
-      options.formulas == Formulas::compiled || is_worth_compiling(model, options);
-  const auto refused = [&](std::string why_not) {
-    return CompiledKernel{.kernel = {}, .why_not = is_wanted ? std::move(why_not) : ""};
-  };
-  if (auto why_not = cannot_be_compiled_because(model)) return refused(*std::move(why_not));
+  if (auto why_not = cannot_be_compiled_because(model))
+    return {.kernel = {}, .why_not = is_worth_compiling(model, options) ? *std::move(why_not) : ""};
   PrintedUpdate update = print_update(model);
   if (Update* const function = built_in(update, level);
       function != nullptr && options.formulas == Formulas::automatic)
     return {.kernel = std::make_unique<PrintedKernel>(std::move(update), function), .why_not = ""};
   const Ranks ranks(options.communicator);
   const std::string level_of_first = ranks.from_first([&] { return std::string(level); });
+  const bool is_wanted =
+      ranks.from_first([&] { return is_worth_compiling(model, options) ? "yes" : "no"; }) == "yes";
+  const auto refused = [&](std::string why_not) {
+    return CompiledKernel{.kernel = {}, .why_not = is_wanted ? std::move(why_not) : ""};
+  };
   if (!ranks.first(level == level_of_first ? "" : "differs").empty())
     return refused("ranks have different vectors");
 
@@ -263,10 +169,7 @@ CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model
     const compiler::HostCode code(made.substr(1));
     compiled.kernel = std::make_unique<PrintedKernel>(
         std::move(update), code.function<Update>("halocline_update"), code);
-    const bool is_right = model.precision == Precision::f32
-                              ? agree<float>(*compiled.kernel, interpreted, model)
-                              : agree<double>(*compiled.kernel, interpreted, model);
-    if (!is_right)
+    if (!same_bits(*compiled.kernel, interpreted, model))
       throw Error(ErrorKind::unavailable, "the compiler's code gives other bits than it should");
   }));
   if (!error.empty()) return refused(error);
