@@ -190,9 +190,9 @@ using OneVector = Shape<1, 1, 1>;
 // prefetched 0.61.
 //
 // Longer updates keep more in registers. GLUP/s by 1, 2, 4 and 8 rows on two cores of a Xeon
-// (Sapphire Rapids), AVX-512, fp32, one sweep at a time: gray_scott 1.6, 2.2, 2.5, 2.3; acoustic 1.0,
-// 1.5, 1.7, 1.6. By 1, 2, 4 planes and by 4 with 2 rows: star13 0.7, 0.9, 1.6, 1.4; box27 1.0, 1.3,
-// 1.4, 1.5.
+// (Sapphire Rapids), AVX-512, fp32, one sweep at a time: gray_scott 1.6, 2.2, 2.5, 2.3;
+// acoustic 1.0, 1.5, 1.7, 1.6. By 1, 2, 4 planes and by 4 with 2 rows: star13 0.7, 0.9, 1.6, 1.4;
+// box27 1.0, 1.3, 1.4, 1.5.
 template <class Formula, bool streamed>
 constexpr auto shape_for() {
   constexpr bool is_wide = vector_bytes == 64;
@@ -201,11 +201,11 @@ constexpr auto shape_for() {
   if constexpr (Formula::axes == 1)
     return Shape<1, 1, line>();
   else if constexpr (Formula::axes == 2)
-    return Shape<is_long ? (is_wide ? 4 : 2) : (is_wide || streamed ? 8 : 4), 1, line>();
+    return Shape < is_long ? (is_wide ? 4 : 2) : (is_wide || streamed ? 8 : 4), 1, line > ();
   else if constexpr (is_long && !is_wide)
     return Shape<1, 2, line>();
   else if constexpr (is_wide)
-    return Shape<Formula::farthest == 1 ? 2 : 1, 4, line>();
+    return Shape < Formula::farthest == 1 ? 2 : 1, 4, line > ();
   else if constexpr (streamed)
     return Shape<1, 4, line>();
   else
@@ -256,10 +256,17 @@ class BlockUpdate {
         for (Index y = rows; y < count[1]; ++y)
           update_rows<Norm, streamed, OneRow<Most>>(rows_from(y, layer));
     }
-    for (Index z = layers; z < count[2]; ++z)
-      for (Index y = 0; y < count[1]; ++y)
-        update_rows<Norm, streamed, OneRow<Most>>(rows_from(y, z));
+    for (Index z = layers; z < count[2]; ++z) {
+      Index y = 0;
+      if constexpr (Most::layers > 1)
+        for (; fits && y + Flat<Most>::rows <= count[1]; y += Flat<Most>::rows)
+          update_rows<Norm, streamed, Flat<Most>>(rows_from(y, z));
+      for (; y < count[1]; ++y) update_rows<Norm, streamed, OneRow<Most>>(rows_from(y, z));
+    }
   }
+  /// As many rows, of one plane.
+  template <class Most>
+  using Flat = Shape<Most::all_rows, 1, Most::vectors>;
   template <class Most>
   using OneRow = Shape<1, 1, Most::vectors>;
 
