@@ -22,6 +22,8 @@
 #include <halocline/error.hpp>
 
 #include "problem/written.hpp"
+#include "program/fill.hpp"
+#include "program/noise.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
 #include "stencil/compiled.hpp"
@@ -141,6 +143,19 @@ solver::Case case_of(const Case& c) {
   return solver::make_case(options, 1);
 }
 
+/// Values of a hill would end in subnormal numbers, for which some processors take a hundred times
+/// as long.
+void fill_by_noise(const FieldStorage& field, int threads) {
+  program::fill_owned(
+      field,
+      [](Int3 first, std::int64_t count, double* values) {
+        const auto row = static_cast<std::uint64_t>(first.y + (first.z << 20)) << 20;
+        for (std::int64_t i = 0; i < count; ++i)
+          values[i] = 0.25 + program::noise(row, static_cast<std::uint64_t>(first.x + i));
+      },
+      threads);
+}
+
 void run_case(const Options& options, const Case& c) {
   const solver::Case the_case = case_of(c);
   const problem::Model& model = *the_case.model;
@@ -149,8 +164,7 @@ void run_case(const Options& options, const Case& c) {
   const solver::Level coefficients = solver::make_coefficients(the_case, grid, 1, Memory::host);
   const stencil::Ghosts ghosts(model, grid, levels[0][0].shape());
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-    for (std::size_t f = 0; f < level->size(); ++f)
-      stencil::fill_start((*level)[f], model, model.fields[f].initial.expression, options.threads);
+    for (std::size_t f = 0; f < level->size(); ++f) fill_by_noise((*level)[f], options.threads);
     ghosts.fill_fixed(*level);
   }
   for (std::size_t i = 0; i < coefficients.size(); ++i)
