@@ -223,8 +223,8 @@ void run(const Options& options) {
       {"heat", {9}, f64, max},
       {"gray_scott", {8192, 8192}, f32, none},
       {"anisotropic", {8192, 8192}, f32, none},
-      {"smoother27", {256, 256, 256}, f64, none},
-      {"acoustic", {4096, 4096}, f32, none},
+      {"smoother27", {512, 512, 512}, f64, none},
+      {"acoustic", {8192, 8192}, f32, none},
   };
   fmt::print("{} threads, {} repetitions\n", options.threads, options.repetitions);
   fmt::print("{:<34} {:>11} {:>11} {:>8} {:>8} {:>7}\n", "", "best us", "median us", "GLUP/s",
