@@ -198,14 +198,17 @@ constexpr auto shape_for() {
   constexpr bool is_wide = vector_bytes == 64;
   constexpr int line = streamed && !is_wide ? 64 / vector_bytes : 1;
   constexpr bool is_long = Formula::outputs > 1 || Formula::operations > 12;
+  constexpr int rows_of_long = is_wide ? 4 : 2, rows_of_short = is_wide || streamed ? 8 : 4;
+  constexpr int rows = is_long ? rows_of_long : rows_of_short;
+  constexpr int rows_of_plane = Formula::farthest > 1 ? 1 : 2;
   if constexpr (Formula::axes == 1)
     return Shape<1, 1, line>();
   else if constexpr (Formula::axes == 2)
-    return Shape < is_long ? (is_wide ? 4 : 2) : (is_wide || streamed ? 8 : 4), 1, line > ();
-  else if constexpr (is_long && !is_wide)
-    return Shape<1, 2, line>();
+    return Shape<rows, 1, line>();
   else if constexpr (is_wide)
-    return Shape < Formula::farthest == 1 ? 2 : 1, 4, line > ();
+    return Shape<rows_of_plane, 4, line>();
+  else if constexpr (is_long)
+    return Shape<1, 2, line>();
   else if constexpr (streamed)
     return Shape<1, 4, line>();
   else
@@ -245,7 +248,7 @@ class BlockUpdate {
   void update() {
     using Most = decltype(shape_for<Formula, streamed>());
     const Index* const count = block_.cells;
-    // Rows and planes that fill no shape are updated row by row.
+    // Planes that fill no shape are updated by as many rows side by side, what is left row by row.
     const bool fits = rows_are_aligned_alike();
     const Index rows = fits ? count[1] / Most::rows * Most::rows : 0;
     const Index layers = fits ? count[2] / Most::layers * Most::layers : 0;
@@ -264,7 +267,6 @@ class BlockUpdate {
       for (; y < count[1]; ++y) update_rows<Norm, streamed, OneRow<Most>>(rows_from(y, z));
     }
   }
-  /// As many rows, of one plane.
   template <class Most>
   using Flat = Shape<Most::all_rows, 1, Most::vectors>;
   template <class Most>
