@@ -332,10 +332,10 @@ std::optional<std::string> Backend::cannot_pass_because(const problem::Model& mo
   return std::nullopt;
 }
 
-/// Two threads of a Xeon (Sapphire Rapids), fp64, GLUP/s by single sweeps and by passes of 4, 8 and
-/// 16: heat 1.9, 3.5, 3.8, 4.1 in one axis; laplace 8192^2 with its norm 1.9, 2.3, 2.7, 2.6;
-/// gray_scott 2048^2 0.63, 0.98, 1.01. In three axes tiles that stay in the cache are so narrow
-/// that passes are slower: star7 512^3 1.49, and 1.33 by 4.
+/// Two threads of a Xeon (Sapphire Rapids), GLUP/s by single sweeps and by passes of 4, 8 and 16
+/// (docs/figures/cpu.md): heat in one axis 1.8, 2.9, 3.4, 4.0; laplace 8192^2 with its norm 2.7,
+/// 4.5, 5.1, 4.3; gray_scott 2048^2 2.5, 3.5, 3.5, 3.2. In three axes tiles that stay in the cache
+/// are so narrow that passes are slower: star7 1.6, 1.3, 1.0.
 std::int64_t Backend::suggested_sweeps_of_pass(const problem::Model& model, Norm) const {
   constexpr std::int64_t most[] = {16, 8, 1};
   return most[model.axes - 1];
