@@ -16,7 +16,7 @@ foreach(level IN LISTS halocline_levels)
   set(source "${folder}/${level}.cpp")
   list(APPEND sources "${source}")
   set_source_files_properties("${source}" PROPERTIES
-    COMPILE_OPTIONS "-O3;-fno-math-errno;${halocline_flags_of_${level}}"
+    COMPILE_OPTIONS "-O3;-fno-math-errno;-Wno-psabi;${halocline_flags_of_${level}}"
     COMPILE_DEFINITIONS "HALOCLINE_VECTORS=${level}")
 endforeach()
 list(JOIN halocline_levels "," levels)

@@ -75,10 +75,10 @@ struct SolveOptions {
   Graphs graph = Graphs::automatic;
   std::int64_t halo_depth = 1;  ///< sweeps per exchange; at most the cells of the longest axis
   static constexpr std::int64_t automatic_sweeps_per_pass = 0;
-  /// The most sweeps that are done in one pass over memory, at most 16: on GPUs over grids of two
-  /// or three axes. Halos are at least as deep. All numbers give the same bits, but those of L2
-  /// norms. Automatic: a run that is long enough begins one by one, tries passes once their kernels
-  /// are compiled, and goes on with what is faster.
+  /// The most sweeps that are done in one pass over memory, at most 16: on CPUs, and on GPUs over
+  /// grids of two or three axes. Halos are at least as deep. All numbers give the same bits, but
+  /// those of L2 norms. Automatic: a run that is long enough begins one by one, tries passes once
+  /// their kernels are compiled, and goes on with what is faster.
   std::int64_t sweeps_per_pass = automatic_sweeps_per_pass;
   int threads = 0;            ///< per rank; 0: the rank's share of the node's cores
   std::string simd = "auto";  ///< vector level of the cpu backend
