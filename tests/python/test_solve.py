@@ -103,6 +103,7 @@ VALUES = {
     "memory": "host",
     "layout": "array",
     "simd": "scalar",
+    "formulas": "interpreted",
     "transport": "auto",
     "schedule": "sequential",
     "graph": "off",
