@@ -35,7 +35,8 @@
 namespace halocline::compiler {
 namespace {
 
-/// Without a library: what is called is in the program. No error numbers, or square roots are calls.
+/// Without a library: what is called is in the program. No error numbers, or square roots are
+/// calls.
 constexpr const char* usual_flags[] = {"-x",
                                        "c++",
                                        "-std=c++20",
@@ -128,9 +129,8 @@ HostCompiler find_host_compiler() {
   const std::string named = value_of(variables, "HALOCLINE_CXX");
   if (named == "off") return {.why_not = "HALOCLINE_CXX is 'off'"};
   HostCompiler found;
-  for (const std::string& name : named.empty()
-                                     ? std::vector<std::string>{"c++", "g++", "clang++"}
-                                     : std::vector<std::string>{named})
+  for (const std::string& name : named.empty() ? std::vector<std::string>{"c++", "g++", "clang++"}
+                                               : std::vector<std::string>{named})
     if (found.path.empty()) found.path = find_program(name, variables);
   if (found.path.empty())
     return {.why_not = named.empty()

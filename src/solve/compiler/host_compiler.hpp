@@ -20,10 +20,11 @@ struct HostSource {
 /// HALOCLINE_CXX, unless it is "off", else the first of c++, g++ and clang++ on PATH.
 std::optional<std::string> no_host_compiler_because();
 
-/// Compiles a source as a shared library, with the bits of the rest of Halocline: no contraction, no
-/// approximation, whatever CXXFLAGS says. Throws unavailable where no_host_compiler_because() gives
-/// a reason, and where the compiler fails, with what it printed first. Takes a second or more, or a
-/// millisecond where an earlier run of this user has compiled it: see compiler/kept_code.hpp.
+/// Compiles a source as a shared library, with the bits of the rest of Halocline: no contraction,
+/// no approximation, whatever CXXFLAGS says. Throws unavailable where no_host_compiler_because()
+/// gives a reason, and where the compiler fails, with what it printed first. Takes a second or
+/// more, or a millisecond where an earlier run of this user has compiled it: see
+/// compiler/kept_code.hpp.
 std::string compile_for_host(const HostSource& source);
 /// Returns what compile_for_host() need not compile, if it is so.
 std::optional<std::string> find_compiled_for_host(const HostSource& source);

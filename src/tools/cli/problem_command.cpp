@@ -129,8 +129,7 @@ Copy timed_copy(const Model& model, const std::string& backend) {
 }
 
 std::string where_it_runs(const Model& model) {
-  if (stencil::is_compiled_in(model))
-    return "CPUs and GPUs, by kernels that come with the program";
+  if (stencil::is_compiled_in(model)) return "CPUs and GPUs, by kernels that come with the program";
   const auto why_not = stencil::cannot_be_compiled_because(model);
   return why_not ? fmt::format("CPUs; not on GPUs: {}", *why_not)
                  : "CPUs, and GPUs where NVRTC compiles its formulas";

@@ -75,19 +75,19 @@ int farthest_of(const problem::Model& model, const UpdateText& update) {
 PrintedUpdate print_update(const problem::Model& model, const std::string& name) {
   const UpdateText update(model);
   const Operands& operands = update.operands();
-  return {
-      .source = fmt::format(text, fmt::arg("name", name), fmt::arg("real", real_of(model)), fmt::arg("axes", model.axes),
-                            fmt::arg("inputs", operands.inputs.size()),
-                            fmt::arg("outputs", operands.outputs.size()),
-                            fmt::arg("normed", model.norm_of.size()),
-                            fmt::arg("operations", operations_of(model, update)),
-                            fmt::arg("constants", most_constants),
-                            fmt::arg("beside", most_read_beside(model, update)),
-              fmt::arg("farthest", farthest_of(model, update)),
-                            fmt::arg("body", update.computed(update.nodes()) + update.results()),
-                            fmt::arg("now", update.now()), fmt::arg("before", update.before())),
-      .operands = operands,
-      .constants = update.constants()};
+  return {.source =
+              fmt::format(text, fmt::arg("name", name), fmt::arg("real", real_of(model)),
+                          fmt::arg("axes", model.axes), fmt::arg("inputs", operands.inputs.size()),
+                          fmt::arg("outputs", operands.outputs.size()),
+                          fmt::arg("normed", model.norm_of.size()),
+                          fmt::arg("operations", operations_of(model, update)),
+                          fmt::arg("constants", most_constants),
+                          fmt::arg("beside", most_read_beside(model, update)),
+                          fmt::arg("farthest", farthest_of(model, update)),
+                          fmt::arg("body", update.computed(update.nodes()) + update.results()),
+                          fmt::arg("now", update.now()), fmt::arg("before", update.before())),
+          .operands = operands,
+          .constants = update.constants()};
 }
 
 }  // namespace halocline::stencil::cpu
