@@ -119,9 +119,9 @@ bool run(const std::vector<std::string>& words, const std::filesystem::path& out
 }
 
 struct HostCompiler {
-  std::string path;
-  std::string version;  ///< what another one would not share
-  std::string why_not;
+  std::string path{};
+  std::string version{};  ///< what another one would not share
+  std::string why_not{};
 };
 
 HostCompiler find_host_compiler() {

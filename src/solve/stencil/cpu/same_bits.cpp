@@ -54,7 +54,7 @@ class Sample {
   bool equals(const Sample& other) const {
     const auto first = values_.begin() + first_;
     return std::equal(first, first + count_, other.values_.begin() + other.first_,
-                      [](Real a, Real b) { return a == b || (a != a && b != b); });
+                      [](Real a, Real b) { return a == b || (std::isnan(a) && std::isnan(b)); });
   }
 
  private:
@@ -92,8 +92,8 @@ bool agree(const Kernel& one, const Kernel& other, const problem::Model& model,
   BlockNorm norm{.kind = kind}, expected_norm{.kind = kind};
   run(one, out, norm);
   run(other, expected, expected_norm);
-  const bool are_norms_equal = norm.max == expected_norm.max ||
-                               (norm.max != norm.max && expected_norm.max != expected_norm.max);
+  const bool are_norms_equal =
+      norm.max == expected_norm.max || (std::isnan(norm.max) && std::isnan(expected_norm.max));
   return are_norms_equal &&
          std::equal(out.begin(), out.end(), expected.begin(),
                     [](const Sample<Real>& a, const Sample<Real>& b) { return a.equals(b); });

@@ -65,8 +65,8 @@ int farthest_of(const problem::Model& model, const UpdateText& update) {
   int farthest = 0;
   for (const problem::Ref at : update.nodes())
     if (model.tree[at].op == problem::Op::access)
-      for (const int offset : model.tree[at].offset)
-        farthest = std::max(farthest, std::abs(offset));
+      for (const std::int8_t offset : model.tree[at].offset)
+        farthest = std::max(farthest, std::abs(int{offset}));
   return farthest;
 }
 

@@ -17,7 +17,6 @@ using problem::Model;
 using problem::Node;
 using problem::Op;
 using problem::Ref;
-using problem::Tree;
 
 /// Reads of nothing.
 constexpr Reads no_reads{{}, {}, false, 1, 0};
