@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +25,6 @@
 #include "program/noise.hpp"
 #include "solver/case.hpp"
 #include "solver/engine/levels.hpp"
-#include "stencil/compiled.hpp"
 #include "stencil/fill.hpp"
 #include "stencil/ghosts.hpp"
 #include "stencil/sweep.hpp"
@@ -173,29 +171,24 @@ void run_case(const Options& options, const Case& c) {
   std::vector<Work> works{copy_between(levels[0][0], levels[1][0], options.threads, copy_cached),
                           copy_between(levels[0][0], levels[1][0], options.threads, copy_streamed)};
   std::vector<std::unique_ptr<stencil::Sweep>> sweeps;
-  const bool has_compiled = stencil::is_compiled_in(model);
-  const std::map<stencil::Formulas, std::string> names{
-      {stencil::Formulas::automatic, "sweep"},
-      {stencil::Formulas::compiled, "compiled"},
-      {stencil::Formulas::interpreted, "interpreted"}};
   for (const stencil::Formulas formulas :
-       {stencil::Formulas::automatic, stencil::Formulas::compiled,
-        stencil::Formulas::interpreted}) {
-    if (formulas == stencil::Formulas::automatic && !has_compiled) continue;
+       {stencil::Formulas::compiled, stencil::Formulas::interpreted}) {
+    const bool is_compiled = formulas == stencil::Formulas::compiled;
     sweeps.push_back(stencil::find_backend("cpu").make(
         model, {.threads = options.threads, .simd = options.simd, .formulas = formulas}));
-    works.push_back({fmt::format("{}, {}", names.at(formulas), sweeps.back()->simd()),
-                     [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
-                       double norm_sum = 0;
-                       const std::size_t next = (level + 1) % levels.size();
-                       sweep->run({.in = levels[level],
-                                   .out = levels[next],
-                                   .region = grid.owned(),
-                                   .coefficients = coefficients,
-                                   .norms = {.kind = c.norm, .sum = &norm_sum}},
-                                  Stream::host());
-                       level = next;
-                     }});
+    works.push_back(
+        {fmt::format("{}, {}", is_compiled ? "compiled" : "interpreted", sweeps.back()->simd()),
+         [&, sweep = sweeps.back().get(), level = std::size_t{0}]() mutable {
+           double norm_sum = 0;
+           const std::size_t next = (level + 1) % levels.size();
+           sweep->run({.in = levels[level],
+                       .out = levels[next],
+                       .region = grid.owned(),
+                       .coefficients = coefficients,
+                       .norms = {.kind = c.norm, .sum = &norm_sum}},
+                      Stream::host());
+           level = next;
+         }});
   }
   measure(works, options.repetitions);
   print(c, grid.owned().cells(), problem::effort_of(model).bytes, works);

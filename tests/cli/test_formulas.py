@@ -62,8 +62,10 @@ def test_long_runs_have_their_formulas_compiled(tmp_path, compiler):
 
 def test_built_in_formulas_need_no_compiler(tmp_path, compiler):
     words = ["laplace", "--backend", "cpu", "--cells", "50x50", "--sweeps", "1000000000", "--tolerance", "0.2"]
-    report = solve_json(*words, env=compiler("exit 1"))
-    assert report["formulas"] == "compiled" and report["notes"] == [] and calls(tmp_path) == 0
+    for formulas in "auto", "compiled":
+        report = solve_json(*words, "--formulas", formulas, env=compiler("exit 1"))
+        assert report["formulas"] == "compiled" and report["notes"] == []
+    assert calls(tmp_path) == 0
 
 
 @pytest.mark.parametrize("first, why", [

@@ -52,8 +52,8 @@ class Sweep {
   virtual std::string_view simd() const { return "scalar"; }
 };
 
-/// How CPUs compute formulas: by what is compiled in, or at hand, and compiled when a run begins
-/// that takes long enough; always compiled where that is possible; always interpreted.
+/// How CPUs compute formulas: by what is compiled in, at hand, or compiled when a run begins that
+/// is long enough; the same in any run; or interpreted.
 enum class Formulas { automatic, compiled, interpreted };
 
 struct SweepOptions {

@@ -134,8 +134,7 @@ CompiledKernel make_compiled_kernel(std::string_view level, const problem::Model
   if (auto why_not = cannot_be_compiled_because(model))
     return {.kernel = {}, .why_not = is_worth_compiling(model, options) ? *std::move(why_not) : ""};
   PrintedUpdate update = print_update(model);
-  if (Update* const function = built_in(update, level);
-      function != nullptr && options.formulas == Formulas::automatic)
+  if (Update* const function = built_in(update, level); function != nullptr)
     return {.kernel = std::make_unique<PrintedKernel>(std::move(update), function), .why_not = ""};
   const Ranks ranks(options.communicator);
   const std::string level_of_first = ranks.from_first([&] { return std::string(level); });
